@@ -1,0 +1,213 @@
+//! Canonical JSON and digests over it: the same content has the same digest, whatever its layout or key order was.
+
+use std::fmt;
+use std::str::FromStr;
+
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Number, Value};
+use sha2::{Digest as _, Sha256};
+
+/// Above this, a float no longer tells neighbouring integers apart.
+const EXACT_INTEGERS: f64 = 9_007_199_254_740_992.0;
+
+/// SHA-256, written `sha256:<hex>`: anyone can recompute it with the tools at hand.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
+pub struct Digest([u8; 32]);
+
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("not a digest: expected `sha256:` and 64 hexadecimal digits")]
+pub struct InvalidDigest;
+
+impl Digest {
+    pub fn of_json(value: &Value) -> Self {
+        Self::of_bytes(&canonical_json(value))
+    }
+
+    pub fn of_bytes(bytes: &[u8]) -> Self {
+        Self(Sha256::digest(bytes).into())
+    }
+
+    pub fn as_bytes(&self) -> &[u8; 32] {
+        &self.0
+    }
+}
+
+/// Compact, keys sorted by code point, integral floats written as integers. Numbers keep every digit.
+pub fn canonical_json(value: &Value) -> Vec<u8> {
+    let mut out = Vec::with_capacity(256);
+    write_value(&mut out, value);
+    out
+}
+
+fn write_value(out: &mut Vec<u8>, value: &Value) {
+    match value {
+        Value::Null => out.extend_from_slice(b"null"),
+        Value::Bool(true) => out.extend_from_slice(b"true"),
+        Value::Bool(false) => out.extend_from_slice(b"false"),
+        Value::Number(number) => write_number(out, number),
+        Value::String(text) => write_string(out, text),
+        Value::Array(items) => {
+            out.push(b'[');
+            for (index, item) in items.iter().enumerate() {
+                if index > 0 {
+                    out.push(b',');
+                }
+                write_value(out, item);
+            }
+            out.push(b']');
+        }
+        Value::Object(members) => write_object(out, members),
+    }
+}
+
+fn write_object(out: &mut Vec<u8>, members: &Map<String, Value>) {
+    let mut sorted: Vec<_> = members.iter().collect();
+    // Already in order unless a crate in the build turns on `serde_json/preserve_order`.
+    sorted.sort_unstable_by_key(|(key, _)| *key);
+    out.push(b'{');
+    for (index, (key, value)) in sorted.into_iter().enumerate() {
+        if index > 0 {
+            out.push(b',');
+        }
+        write_string(out, key);
+        out.push(b':');
+        write_value(out, value);
+    }
+    out.push(b'}');
+}
+
+fn write_number(out: &mut Vec<u8>, number: &Number) {
+    let text = match number.as_f64() {
+        Some(float) if number.is_f64() && float.fract() == 0.0 && float.abs() < EXACT_INTEGERS => format!("{float:.0}"),
+        Some(_) | None => number.to_string(),
+    };
+    out.extend_from_slice(if text == "-0" { b"0" } else { text.as_bytes() });
+}
+
+fn write_string(out: &mut Vec<u8>, text: &str) {
+    const HEX: &[u8; 16] = b"0123456789abcdef";
+    out.push(b'"');
+    for byte in text.bytes() {
+        match byte {
+            b'"' => out.extend_from_slice(b"\\\""),
+            b'\\' => out.extend_from_slice(b"\\\\"),
+            0x08 => out.extend_from_slice(b"\\b"),
+            b'\t' => out.extend_from_slice(b"\\t"),
+            b'\n' => out.extend_from_slice(b"\\n"),
+            0x0c => out.extend_from_slice(b"\\f"),
+            b'\r' => out.extend_from_slice(b"\\r"),
+            0x00..=0x1f => {
+                out.extend_from_slice(b"\\u00");
+                out.push(HEX[usize::from(byte >> 4)]);
+                out.push(HEX[usize::from(byte & 15)]);
+            }
+            _ => out.push(byte),
+        }
+    }
+    out.push(b'"');
+}
+
+impl fmt::Display for Digest {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str("sha256:")?;
+        self.0.iter().try_for_each(|byte| write!(formatter, "{byte:02x}"))
+    }
+}
+
+impl fmt::Debug for Digest {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, formatter)
+    }
+}
+
+impl From<Digest> for String {
+    fn from(digest: Digest) -> Self {
+        digest.to_string()
+    }
+}
+
+impl FromStr for Digest {
+    type Err = InvalidDigest;
+
+    fn from_str(text: &str) -> Result<Self, InvalidDigest> {
+        let hex = text.strip_prefix("sha256:").ok_or(InvalidDigest)?;
+        if hex.len() != 64 || !hex.bytes().all(|byte| byte.is_ascii_hexdigit()) {
+            return Err(InvalidDigest);
+        }
+        let mut bytes = [0; 32];
+        for (index, byte) in bytes.iter_mut().enumerate() {
+            *byte = u8::from_str_radix(&hex[2 * index..2 * index + 2], 16).map_err(|_| InvalidDigest)?;
+        }
+        Ok(Self(bytes))
+    }
+}
+
+impl TryFrom<String> for Digest {
+    type Error = InvalidDigest;
+
+    fn try_from(text: String) -> Result<Self, InvalidDigest> {
+        text.parse()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::{Just, Strategy, any, prop_oneof, proptest};
+    use serde_json::{Value, json};
+
+    use super::{Digest, canonical_json};
+
+    #[test]
+    fn layout_and_order_do_not_matter() {
+        for (left, right) in [
+            (r#"{"a":1,"b":[true,null]}"#, "{ \"b\" : [ true , null ] , \"a\" : 1.0 }"),
+            (r#""\u00e9\n""#, "\"é\\n\""),
+            ("-0.0", "0"),
+        ] {
+            assert_eq!(digest(left), digest(right), "{left} and {right}");
+        }
+        for (left, right) in [("1", "\"1\""), ("[1,2]", "[2,1]"), ("9007199254740993", "9007199254740992")] {
+            assert_ne!(digest(left), digest(right), "{left} and {right}");
+        }
+    }
+
+    #[test]
+    fn digests_are_plain_sha256_of_the_canonical_text() {
+        assert_eq!(canonical_json(&json!({"b": "\u{1}\"", "a": 1.5})), br#"{"a":1.5,"b":"\u0001\""}"#);
+        // printf '{}' | sha256sum
+        let empty = "sha256:44136fa355b3678a1146ad16f7e8649e94fb4fc21fe77e8310c060f61caaff8a";
+        assert_eq!(Digest::of_json(&json!({})).to_string(), empty);
+        assert_eq!(empty.parse(), Ok(Digest::of_json(&json!({}))));
+    }
+
+    proptest! {
+        #[test]
+        fn canonical_text_reads_back_as_the_same_value(value in any_json()) {
+            let text = canonical_json(&value);
+            let back: Value = serde_json::from_slice(&text).unwrap();
+            assert_eq!(canonical_json(&back), text);
+            assert_eq!(back, value);
+        }
+    }
+
+    fn any_json() -> impl Strategy<Value = Value> {
+        let leaf = prop_oneof![
+            Just(Value::Null),
+            any::<bool>().prop_map(Value::from),
+            any::<i64>().prop_map(Value::from),
+            any::<String>().prop_map(Value::from),
+        ];
+        leaf.prop_recursive(4, 64, 8, |inner| {
+            prop_oneof![
+                proptest::collection::vec(inner.clone(), 0..8).prop_map(Value::from),
+                proptest::collection::btree_map(any::<String>(), inner, 0..8)
+                    .prop_map(|members| Value::Object(members.into_iter().collect())),
+            ]
+        })
+    }
+
+    fn digest(text: &str) -> Digest {
+        Digest::of_json(&serde_json::from_str(text).unwrap())
+    }
+}

@@ -1,0 +1,35 @@
+//! What a tool promises, and how the promise is checked.
+//!
+//! Everything else leans on this crate, so it stays pure: no I/O, no MCP, no HTTP, no SQL. A tool's Rust types come
+//! first ([`Tool`]); schemas, documents and digests follow from them ([`Contract`]). Where two crates must meet without
+//! knowing each other, the small trait that joins them lives here ([`AuditLog`]).
+
+mod audit;
+mod call;
+mod code;
+mod contract;
+mod digest;
+mod document;
+mod effect;
+mod error;
+mod json;
+mod name;
+mod reply;
+mod schema;
+mod tool;
+
+pub use audit::{AuditEntry, AuditEvent, AuditLog, AuditUnavailable, Durability};
+pub use call::{Access, CallContext, Caller, Progress, ProgressUpdate, RequestId};
+pub use code::Code;
+pub use contract::{
+    Approval, Contract, ErrorField, ErrorForm, Example, InvalidContract, Limits, Normalisation, Sentence, Terms,
+};
+pub use digest::{Digest, canonical_json};
+pub use document::{contract_file, contracts_markdown, examples_markdown};
+pub use effect::Effect;
+pub use error::{Rejection, ToolError};
+pub use json::{MalformedJson, parse_json};
+pub use name::{InvalidToolName, ToolName};
+pub use reply::{Failure, Reply};
+pub use schema::{Mistake, Schema, SchemaRejected, derive_schema};
+pub use tool::{AnyTool, BoxFuture, Tool, typed};

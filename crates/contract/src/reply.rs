@@ -1,0 +1,30 @@
+//! What the gate hands to a wire.
+
+use std::time::Duration;
+
+use serde_json::Value;
+
+use crate::Code;
+
+/// A checked answer: `structured` satisfies the published output schema, success branch or error branch.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Reply {
+    pub structured: Value,
+    /// The same as compact JSON, written once for every wire.
+    pub text: String,
+    /// Set exactly when `structured` is the error branch.
+    pub failure: Option<Failure>,
+}
+
+/// What a wire needs to know of a failure beyond its text.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Failure {
+    pub code: Code,
+    pub retry_after: Option<Duration>,
+}
+
+impl Reply {
+    pub fn is_error(&self) -> bool {
+        self.failure.is_some()
+    }
+}

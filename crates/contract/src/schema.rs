@@ -1,0 +1,114 @@
+//! JSON Schemas that can be trusted to be cheap: bounded before they are compiled, never fetched from anywhere, matched
+//! by a regular-expression engine that runs in linear time.
+
+mod bounds;
+mod derive;
+mod mistakes;
+
+use jsonschema::{Draft, PatternOptions, Validator};
+use serde_json::Value;
+
+pub use self::derive::derive_schema;
+pub use self::mistakes::Mistake;
+
+/// Compiled size of one pattern: ample for what people write, far below what `(a{1000}){1000}` asks for.
+const MAX_PATTERN_BYTES: usize = 256 * 1024;
+
+/// A compiled schema together with the text it was compiled from.
+#[derive(Debug)]
+pub struct Schema {
+    raw: Value,
+    validator: Validator,
+}
+
+/// Why a schema is not taken. Each is a reason to refuse the tool that brought it.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum SchemaRejected {
+    #[error("the schema is larger than {limit} bytes")]
+    TooLarge { limit: usize },
+    #[error("the schema is nested more than {limit} levels deep")]
+    TooDeep { limit: usize },
+    #[error("the schema has more than {limit} parts")]
+    TooManyParts { limit: usize },
+    #[error("`$ref` to `{target}`: only references inside the schema are followed")]
+    ForeignReference { target: String },
+    #[error("`$ref` to `{target}` leads back to itself without looking at a smaller part of the value")]
+    EndlessReference { target: String },
+    #[error("`$schema` is `{dialect}`: known are draft-04, -06, -07, 2019-09 and 2020-12")]
+    UnknownDialect { dialect: String },
+    #[error("not a valid JSON Schema: {reason}")]
+    Invalid { reason: String },
+}
+
+impl Schema {
+    /// Takes a schema of any draft (`$schema` decides, 2020-12 otherwise), within bounds and without looking elsewhere.
+    pub fn compile(raw: Value) -> Result<Self, SchemaRejected> {
+        bounds::check(&raw)?;
+        let invalid = |error: jsonschema::ValidationError<'_>| SchemaRejected::Invalid {
+            reason: error.masked_with("this part").to_string(),
+        };
+        let draft = dialect(&raw)?;
+        // The metaschema first: its complaints are about the author's text, the compiler's are about our bounds.
+        if let Err(error) = jsonschema::meta::options().validate(&raw) {
+            return Err(invalid(error));
+        }
+        let validator = jsonschema::options()
+            .with_draft(draft)
+            .offline()
+            .should_validate_formats(true)
+            .with_pattern_options(
+                PatternOptions::regex().size_limit(MAX_PATTERN_BYTES).dfa_size_limit(MAX_PATTERN_BYTES),
+            )
+            .build(&raw)
+            .map_err(invalid)?;
+        Ok(Self { raw, validator })
+    }
+
+    pub fn raw(&self) -> &Value {
+        &self.raw
+    }
+
+    /// Every mistake in `instance`, with its place; empty when it is valid.
+    pub fn mistakes(&self, instance: &Value) -> Vec<Mistake> {
+        if self.validator.is_valid(instance) {
+            return Vec::new();
+        }
+        mistakes::describe(&self.raw, self.validator.iter_errors(instance))
+    }
+
+    pub fn is_valid(&self, instance: &Value) -> bool {
+        self.validator.is_valid(instance)
+    }
+
+    /// Puts the declared defaults in place of arguments that are absent.
+    pub fn fill_defaults(&self, instance: &mut Value) {
+        fill_defaults(&self.raw, instance);
+    }
+}
+
+fn dialect(raw: &Value) -> Result<Draft, SchemaRejected> {
+    let Some(dialect) = raw.get("$schema").and_then(Value::as_str) else { return Ok(Draft::Draft202012) };
+    match Draft::default().detect(raw) {
+        Draft::Unknown => Err(SchemaRejected::UnknownDialect { dialect: dialect.chars().take(100).collect() }),
+        known => Ok(known),
+    }
+}
+
+fn fill_defaults(schema: &Value, instance: &mut Value) {
+    let (Some(properties), Value::Object(members)) = (schema.get("properties").and_then(Value::as_object), instance)
+    else {
+        return;
+    };
+    for (name, property) in properties {
+        match (members.get_mut(name), property.get("default")) {
+            (Some(member), _) => fill_defaults(property, member),
+            (None, Some(default)) => {
+                members.insert(name.clone(), default.clone());
+            }
+            (None, None) => {}
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,96 @@
+//! A validator's findings in words for whoever has to correct the value: where, and what is wrong. Values are never
+//! repeated; they may be long or secret.
+
+use jsonschema::ValidationError;
+use jsonschema::error::ValidationErrorKind;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+/// More than this helps nobody, and a list of a million wrong items must not become an answer of a million mistakes.
+const MAX_MISTAKES: usize = 64;
+
+/// How far a name may be from a declared one to be taken for a slip of the hand.
+const CLOSE_ENOUGH: f64 = 0.7;
+
+/// One thing that is wrong with a value.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Mistake {
+    /// JSON Pointer to the place; empty for the whole value.
+    pub path: String,
+    pub message: String,
+    /// The schema keyword that was broken, for looking up a document's own sentence.
+    #[serde(skip)]
+    pub keyword: String,
+}
+
+pub(super) fn describe<'a>(schema: &Value, errors: impl Iterator<Item = ValidationError<'a>>) -> Vec<Mistake> {
+    let mut mistakes = Vec::new();
+    for error in errors {
+        if mistakes.len() >= MAX_MISTAKES {
+            let message = format!("more than {MAX_MISTAKES} mistakes; the rest is not listed");
+            mistakes.push(Mistake { path: String::new(), message, keyword: String::new() });
+            break;
+        }
+        describe_one(schema, &error, &mut mistakes);
+    }
+    mistakes
+}
+
+fn describe_one(schema: &Value, error: &ValidationError<'_>, mistakes: &mut Vec<Mistake>) {
+    let place = error.instance_path().as_str();
+    let keyword = error.kind().keyword();
+    let mut push =
+        |path: String, message: String| mistakes.push(Mistake { path, message, keyword: keyword.to_owned() });
+    #[expect(clippy::wildcard_enum_match_arm, reason = "the validator's own words do for all other keywords")]
+    match error.kind() {
+        ValidationErrorKind::Required { property } => {
+            push(below(place, property.as_str().unwrap_or_default()), "is required".to_owned());
+        }
+        ValidationErrorKind::AdditionalProperties { unexpected }
+        | ValidationErrorKind::UnevaluatedProperties { unexpected } => {
+            let declared = declared_names(schema, place);
+            for name in unexpected.iter().take(MAX_MISTAKES) {
+                let message = match closest(name, &declared) {
+                    Some(close) => format!("is not known; did you mean `{close}`?"),
+                    None => "is not known".to_owned(),
+                };
+                push(below(place, name), message);
+            }
+        }
+        ValidationErrorKind::Enum { options } => push(place.to_owned(), format!("must be one of {options}")),
+        ValidationErrorKind::Constant { expected_value } => push(place.to_owned(), format!("must be {expected_value}")),
+        ValidationErrorKind::Pattern { pattern } => push(place.to_owned(), format!("does not match `{pattern}`")),
+        ValidationErrorKind::Format { format } => push(place.to_owned(), format!("is not a valid {format}")),
+        _ => {
+            let words = error.masked_with("\u{0}").to_string();
+            push(place.to_owned(), words.trim_start_matches('\u{0}').trim_start().to_owned());
+        }
+    }
+}
+
+/// The property names that the schema declares for the object at `place`.
+fn declared_names<'a>(schema: &'a Value, place: &str) -> Vec<&'a str> {
+    let mut part = schema;
+    for step in place.split('/').skip(1) {
+        let name = step.replace("~1", "/").replace("~0", "~");
+        let child = part.get("properties").and_then(|properties| properties.get(&name));
+        let Some(child) = child.or_else(|| part.get("items")).or_else(|| part.get("additionalProperties")) else {
+            return Vec::new();
+        };
+        part = child;
+    }
+    let properties = part.get("properties").and_then(Value::as_object);
+    properties.map(|properties| properties.keys().map(String::as_str).collect()).unwrap_or_default()
+}
+
+fn closest<'a>(name: &str, declared: &[&'a str]) -> Option<&'a str> {
+    let likeness = |candidate: &str| strsim::jaro_winkler(&name.to_lowercase(), &candidate.to_lowercase());
+    let best = declared.iter().map(|candidate| (likeness(candidate), *candidate));
+    let (likeness, candidate) = best.max_by(|left, right| left.0.total_cmp(&right.0))?;
+    (likeness >= CLOSE_ENOUGH).then_some(candidate)
+}
+
+fn below(place: &str, name: &str) -> String {
+    let shown: String = name.chars().take(100).collect();
+    format!("{place}/{}", shown.replace('~', "~0").replace('/', "~1"))
+}

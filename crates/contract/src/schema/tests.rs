@@ -1,0 +1,134 @@
+use serde_json::{Value, json};
+
+use super::{Schema, SchemaRejected};
+
+#[test]
+fn both_common_dialects_are_understood() {
+    for (schema, valid, invalid) in [
+        (
+            json!({"type": "object", "properties": {"n": {"type": "integer", "minimum": 1}}}),
+            json!({"n": 1}),
+            json!({"n": 0}),
+        ),
+        (
+            json!({"$schema": "http://json-schema.org/draft-07/schema#", "items": [{"type": "string"}]}),
+            json!(["a", 1]),
+            json!([1]),
+        ),
+        (
+            json!({"$schema": "https://json-schema.org/draft/2020-12/schema", "prefixItems": [{"type": "string"}]}),
+            json!(["a", 1]),
+            json!([1]),
+        ),
+        (json!({"$defs": {"s": {"type": "string"}}, "$ref": "#/$defs/s"}), json!("x"), json!(1)),
+        (json!({"format": "date-time"}), json!("2026-01-15T10:30:00Z"), json!("yesterday")),
+        // A tree refers to itself, but each step looks at a smaller value.
+        (
+            json!({"type": "object", "properties": {"next": {"$ref": "#"}}, "required": ["id"]}),
+            json!({"id": 1, "next": {"id": 2}}),
+            json!({"id": 1, "next": {}}),
+        ),
+    ] {
+        let compiled = Schema::compile(schema.clone()).unwrap();
+        assert!(compiled.is_valid(&valid), "{schema} should accept {valid}");
+        assert!(!compiled.is_valid(&invalid), "{schema} should refuse {invalid}");
+    }
+}
+
+#[test]
+fn what_could_be_expensive_or_leave_the_machine_is_refused() {
+    let mut deep = json!({});
+    for _ in 0..70 {
+        deep = json!({"not": deep});
+    }
+    let wide: Value = (0..10_001).map(|n| (format!("p{n}"), json!(true))).collect::<serde_json::Map<_, _>>().into();
+    let foreign = "https://example.com/schema.json";
+    for (schema, reason) in [
+        (deep, "nested more than 64"),
+        (json!({"properties": wide}), "more than 10000 parts"),
+        (json!({"description": "x".repeat(300_000)}), "larger than 262144 bytes"),
+        (json!({"$ref": foreign}), "only references inside"),
+        (json!({"properties": {"a": {"$ref": "other.json#/a"}}}), "only references inside"),
+        (json!({"$ref": "#"}), "leads back to itself"),
+        (
+            json!({"$defs": {"a": {"allOf": [{"$ref": "#/$defs/b"}]}, "b": {"anyOf": [{"$ref": "#/$defs/a"}]}}, "$ref": "#/$defs/a"}),
+            "leads back to itself",
+        ),
+        (json!({"$schema": "https://example.com/own"}), "known are draft-04"),
+        (json!({"type": "strin"}), "not a valid JSON Schema"),
+        (json!({"pattern": "(a{1000}){1000}"}), "not a valid JSON Schema"),
+        (json!({"pattern": "(?=look)ahead"}), "not a valid JSON Schema"),
+        (json!({"$ref": "#/$defs/missing"}), "not a valid JSON Schema"),
+    ] {
+        let refused: SchemaRejected = Schema::compile(schema).unwrap_err();
+        assert!(refused.to_string().contains(reason), "{refused} should name: {reason}");
+    }
+}
+
+#[test]
+fn every_mistake_is_named_with_its_place_and_without_its_value() {
+    let schema = json!({
+        "type": "object",
+        "properties": {
+            "title": {"type": "string", "minLength": 1, "maxLength": 3},
+            "kind": {"enum": ["a", "b"]},
+            "when": {"type": "string", "format": "date-time"},
+            "tags": {"type": "array", "items": {"type": "string", "pattern": "^[a-z]+$"}},
+            "deep": {"type": "object", "properties": {"count": {"maximum": 5}}, "additionalProperties": false},
+        },
+        "required": ["title", "id"],
+        "additionalProperties": false,
+    });
+    let value = json!({"titel": "s3cret", "kind": "c", "when": "s3cret", "tags": ["ok", "S3CRET", 7], "deep": {"count": 9, "cuont": 1}, "a/b": 1});
+    let mut found: Vec<_> = mistakes(schema, &value);
+    found.sort();
+    assert_eq!(
+        found,
+        [
+            r"/a~1b: is not known",
+            r"/deep/count: is greater than the maximum of 5",
+            r"/deep/cuont: is not known; did you mean `count`?",
+            r"/id: is required",
+            r#"/kind: must be one of ["a","b"]"#,
+            r"/tags/1: does not match `^[a-z]+$`",
+            r#"/tags/2: is not of type "string""#,
+            r"/titel: is not known; did you mean `title`?",
+            r"/title: is required",
+            r"/when: is not a valid date-time",
+        ]
+    );
+}
+
+#[test]
+fn a_million_mistakes_become_a_short_list() {
+    let value: Value = vec![1; 100_000].into();
+    let found = mistakes(json!({"type": "array", "items": {"type": "string"}}), &value);
+    assert_eq!(found.len(), 65);
+    assert_eq!(found[64], ": more than 64 mistakes; the rest is not listed");
+}
+
+#[test]
+fn defaults_take_the_place_of_what_is_absent() {
+    let schema = Schema::compile(json!({
+        "properties": {
+            "limit": {"default": 5},
+            "name": {"type": "string"},
+            "options": {"type": "object", "properties": {"deep": {"default": true}}},
+        },
+    }))
+    .unwrap();
+    for (given, filled) in [
+        (json!({}), json!({"limit": 5})),
+        (json!({"limit": null, "options": {}}), json!({"limit": null, "options": {"deep": true}})),
+        (json!([]), json!([])),
+    ] {
+        let mut value = given.clone();
+        schema.fill_defaults(&mut value);
+        assert_eq!(value, filled, "{given}");
+    }
+}
+
+fn mistakes(schema: Value, value: &Value) -> Vec<String> {
+    let schema = Schema::compile(schema).unwrap();
+    schema.mistakes(value).into_iter().map(|mistake| format!("{}: {}", mistake.path, mistake.message)).collect()
+}

@@ -1,0 +1,77 @@
+//! A tool: typed inside, JSON outside.
+
+use std::pin::Pin;
+use std::sync::Arc;
+
+use schemars::JsonSchema;
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use crate::{CallContext, Contract, Effect, InvalidContract, Terms, ToolError};
+
+pub type BoxFuture<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
+
+/// One of our own tools. The types are the contract: schemas, documents and checks are derived from them.
+pub trait Tool: Send + Sync + 'static {
+    type Input: DeserializeOwned + JsonSchema + Send;
+    type Output: Serialize + DeserializeOwned + JsonSchema + Send;
+
+    const NAME: &'static str;
+    /// A short name for people.
+    const TITLE: &'static str;
+    /// What a model reads to decide whether this is the tool it wants.
+    const DESCRIPTION: &'static str;
+    const EFFECT: Effect;
+
+    /// What the types cannot say: constraints in words, examples, limits, how errors read.
+    fn terms() -> Terms {
+        Terms::default()
+    }
+
+    /// Runs with arguments that already satisfy the input schema, defaults filled in. It can be dropped at any `.await`.
+    fn call(
+        &self,
+        ctx: &CallContext,
+        input: Self::Input,
+    ) -> impl Future<Output = Result<Self::Output, ToolError>> + Send;
+}
+
+/// Any tool as the host sees it: ours behind their types, upstream ones behind a connection.
+pub trait AnyTool: Send + Sync {
+    fn contract(&self) -> &Arc<Contract>;
+
+    fn call_json<'a>(&'a self, ctx: &'a CallContext, arguments: Value) -> BoxFuture<'a, Result<Value, ToolError>>;
+
+    /// Whether a successful result can be read back into the tool's own output type.
+    fn parse(&self, result: &Value) -> Result<(), serde_json::Error>;
+}
+
+/// Wraps a typed tool for the host; its contract is built and checked here, once.
+pub fn typed<T: Tool>(tool: T) -> Result<Arc<dyn AnyTool>, InvalidContract> {
+    Ok(Arc::new(Typed { tool, contract: Arc::new(Contract::of::<T>()?) }))
+}
+
+struct Typed<T> {
+    tool: T,
+    contract: Arc<Contract>,
+}
+
+impl<T: Tool> AnyTool for Typed<T> {
+    fn contract(&self) -> &Arc<Contract> {
+        &self.contract
+    }
+
+    fn call_json<'a>(&'a self, ctx: &'a CallContext, arguments: Value) -> BoxFuture<'a, Result<Value, ToolError>> {
+        Box::pin(async move {
+            // The schema was derived from this type, so this fails only where the two disagree: our mistake.
+            let input = serde_json::from_value(arguments).map_err(ToolError::internal)?;
+            let output = self.tool.call(ctx, input).await?;
+            serde_json::to_value(output).map_err(ToolError::internal)
+        })
+    }
+
+    fn parse(&self, result: &Value) -> Result<(), serde_json::Error> {
+        T::Output::deserialize(result).map(drop)
+    }
+}
