@@ -1,0 +1,236 @@
+//! The one path that every call takes, whoever makes it and whatever it calls:
+//! look up, authorise, limit, validate, approve, run, validate again, record, answer.
+
+mod run;
+
+use std::sync::Arc;
+
+use arc_swap::ArcSwap;
+use countersign_contract::{
+    AnyTool, Approval, CallContext, Caller, Code, Contract, Failure, Progress, Rejection, Reply, RequestId, ToolError,
+};
+use serde::Serialize;
+use serde_json::{Value, json};
+use tokio_util::sync::CancellationToken;
+
+use crate::approvals::{ApprovalRequest, Approvals};
+use crate::catalog::Catalog;
+use crate::limits::{Limiter, Wait};
+use crate::policy::Policy;
+use crate::record::{Origin, Recorder, Recording};
+
+/// No transport and no tool repeats a step of this. Catalog and policy are swapped whole when the configuration
+/// changes; a call under way keeps the ones it started with.
+#[derive(Debug)]
+pub struct Gate {
+    catalog: ArcSwap<Catalog>,
+    policy: ArcSwap<Policy>,
+    limiter: Limiter,
+    approvals: Arc<dyn Approvals>,
+    recorder: Arc<Recorder>,
+}
+
+/// A call as a wire hands it over: the caller is established, nothing else is checked yet.
+#[derive(Debug)]
+pub struct Call {
+    pub tool: String,
+    pub arguments: Value,
+    pub caller: Arc<Caller>,
+    pub wire: Wire,
+    pub session: Option<String>,
+    pub cancelled: CancellationToken,
+    pub progress: Progress,
+}
+
+/// How a call reached us; for the records only.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Wire {
+    Rest,
+    Cli,
+}
+
+impl Wire {
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Rest => "rest",
+            Self::Cli => "cli",
+        }
+    }
+}
+
+#[derive(Debug)]
+pub struct Answer {
+    pub request_id: RequestId,
+    pub reply: Reply,
+}
+
+/// Why there is nothing to hand out.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum NoAnswer {
+    /// It does not exist, or not for this caller.
+    #[error("unknown tool")]
+    UnknownTool,
+    /// Nobody waits for an answer any more.
+    #[error("cancelled")]
+    Cancelled,
+}
+
+impl Gate {
+    pub fn new(catalog: Catalog, policy: Policy, approvals: Arc<dyn Approvals>, recorder: Recorder) -> Self {
+        Self {
+            catalog: ArcSwap::from_pointee(catalog),
+            policy: ArcSwap::from_pointee(policy),
+            limiter: Limiter::default(),
+            approvals,
+            recorder: Arc::new(recorder),
+        }
+    }
+
+    pub fn catalog(&self) -> Arc<Catalog> {
+        self.catalog.load_full()
+    }
+
+    /// From the next call on.
+    pub fn replace_policy(&self, policy: Policy) {
+        self.policy.store(Arc::new(policy));
+    }
+
+    pub fn recorder(&self) -> &Recorder {
+        &self.recorder
+    }
+
+    pub async fn call(&self, call: Call) -> Result<Answer, NoAnswer> {
+        let tool = self.catalog.load().find(&call.tool, &call.caller).cloned().ok_or_else(|| {
+            self.recorder.metrics.unknown();
+            NoAnswer::UnknownTool
+        })?;
+        let contract = tool.contract();
+        let policy = self.policy.load_full();
+        let ctx = CallContext {
+            request_id: RequestId::generate(),
+            caller: call.caller,
+            deadline: policy.timeout_for(contract),
+            cancelled: call.cancelled,
+            progress: call.progress,
+        };
+        let origin = Origin { wire: call.wire, session: call.session.as_deref() };
+        let recording = self.recorder.begin(&ctx, contract, origin, &call.arguments);
+        let outcome = self.pass(&*tool, &policy, &ctx, call.arguments, &recording).await;
+        let reply = close(contract, &ctx, outcome, recording).await?;
+        Ok(Answer { request_id: ctx.request_id, reply })
+    }
+
+    /// Everything between the lookup and the record.
+    async fn pass(
+        &self,
+        tool: &dyn AnyTool,
+        policy: &Policy,
+        ctx: &CallContext,
+        mut arguments: Value,
+        recording: &Recording<'_>,
+    ) -> Result<Value, ToolError> {
+        let contract = tool.contract();
+        self.limit(contract, policy, ctx)?;
+        contract.normalise(&mut arguments);
+        contract.check_arguments(&arguments)?;
+        let approval = policy.approval_for(contract);
+        if approval != Approval::Never {
+            let request = ApprovalRequest { ctx, contract, arguments: &arguments, policy: approval };
+            self.approvals.decide(request).await?;
+        }
+        if contract.effect.changes_something() && recording.intend().await.is_err() {
+            let error = "The audit log cannot be written, so nothing was changed";
+            return Err(Rejection::new(Code::Unavailable, error).into());
+        }
+        let result = run::run(tool, ctx, arguments).await?;
+        let mistakes = contract.result_mistakes(&result);
+        if mistakes.is_empty() {
+            return Ok(result);
+        }
+        tracing::error!(request_id = %ctx.request_id, tool = %contract.name, ?mistakes, "result breaks its contract");
+        let details = json!({"violation_id": ctx.request_id, "mistakes": mistakes});
+        let error = "The tool's result breaks its contract and is withheld";
+        Err(Rejection::new(Code::ContractViolation, error).with_details(details).into())
+    }
+
+    fn limit(&self, contract: &Contract, policy: &Policy, ctx: &CallContext) -> Result<(), Rejection> {
+        let Some(per_minute) = policy.rate_for(contract) else { return Ok(()) };
+        self.limiter.admit(&ctx.caller.name, &contract.name, per_minute).map_err(|Wait(wait)| {
+            let seconds = wait.as_millis().div_ceil(1000);
+            Rejection::new(Code::RateLimited, format!("Rate limit exceeded for {}", contract.name))
+                .with_details(
+                    json!({"limit_per_minute": per_minute, "retry_after_seconds": u64::try_from(seconds).ok()}),
+                )
+                .with_retry_after(wait)
+        })
+    }
+}
+
+/// Records how the call ended and lays the answer out as the contract publishes it.
+async fn close(
+    contract: &Contract,
+    ctx: &CallContext,
+    outcome: Result<Value, ToolError>,
+    recording: Recording<'_>,
+) -> Result<Reply, NoAnswer> {
+    let rejection = match outcome {
+        Ok(structured) => {
+            let text = structured.to_string();
+            recording.answered(&structured, text.len()).await;
+            return Ok(Reply { structured, text, failure: None });
+        }
+        // Dropping the recording notes that the call was abandoned.
+        Err(ToolError::Cancelled) => return Err(NoAnswer::Cancelled),
+        Err(error) => for_the_caller(contract, ctx, error),
+    };
+    let mut failure = Failure { code: rejection.code, retry_after: rejection.retry_after };
+    let mut structured = contract.error_value(&rejection);
+    if !contract.error.is_valid(&structured) {
+        tracing::error!(request_id = %ctx.request_id, tool = %contract.name, "error breaks its contract");
+        failure.code = Code::InternalError;
+        structured = contract.error_value(&internal_error(ctx));
+    }
+    let text = structured.to_string();
+    recording.failed(failure.code, text.len()).await;
+    Ok(Reply { structured, text, failure: Some(failure) })
+}
+
+/// Two audiences: what the caller can act on goes out, what we broke goes to the log under the request's id.
+fn for_the_caller(contract: &Contract, ctx: &CallContext, error: ToolError) -> Rejection {
+    match error {
+        ToolError::Rejected(rejection) => rejection,
+        ToolError::TimedOut(deadline) => {
+            let error = format!("`{}` did not finish within {deadline:?}", contract.name);
+            Rejection::new(Code::Timeout, error)
+        }
+        ToolError::Internal(cause) => {
+            let chain = ErrorChain(&*cause).to_string();
+            tracing::error!(request_id = %ctx.request_id, tool = %contract.name, error = chain, "tool failed");
+            internal_error(ctx)
+        }
+        ToolError::Cancelled => internal_error(ctx),
+    }
+}
+
+fn internal_error(ctx: &CallContext) -> Rejection {
+    Rejection::new(Code::InternalError, "Internal error").with_details(json!({"request_id": ctx.request_id}))
+}
+
+/// An error with everything that led to it, on one line.
+struct ErrorChain<'a>(&'a (dyn std::error::Error + 'static));
+
+impl std::fmt::Display for ErrorChain<'_> {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(formatter, "{}", self.0)?;
+        let mut cause = self.0.source();
+        while let Some(error) = cause {
+            write!(formatter, ": {error}")?;
+            cause = error.source();
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,20 @@
+//! The host: which tools there are, and the one path that every call takes.
+//!
+//! It never sees a status code, a tool's own types or a database: tools come as `dyn AnyTool`, the audit log as
+//! `dyn AuditLog`, and what it hands to a wire is a `Reply`.
+
+mod approvals;
+mod catalog;
+mod gate;
+mod limits;
+mod metrics;
+mod policy;
+mod record;
+mod redact;
+
+pub use approvals::{ApprovalRequest, Approvals, NoApprover};
+pub use catalog::{Catalog, DuplicateTool};
+pub use gate::{Answer, Call, Gate, NoAnswer, Wire};
+pub use metrics::{Metrics, ToolFigures};
+pub use policy::Policy;
+pub use record::{CallLog, CallRecord, Recorder};
