@@ -1,0 +1,18 @@
+//! The wires on which calls arrive: today REST over HTTP/1.1.
+//!
+//! The only place with status codes. It never sees a tool or a database; everything goes through the host's gate.
+
+mod auth;
+mod guard;
+mod http;
+mod openapi;
+mod problem;
+mod rest;
+mod wire;
+
+pub use auth::{Auth, Token, TokenHash};
+pub use guard::Guard;
+pub use http::{BindError, HttpLimits, HttpServer, Unfinished};
+pub use openapi::openapi;
+pub use rest::{Readiness, Service, router};
+pub use wire::{ExitCode, exit_code, http_status};

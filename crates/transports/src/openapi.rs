@@ -1,0 +1,206 @@
+//! The REST interface as an OpenAPI 3.1 document, written from the contracts.
+
+use countersign_contract::{Code, Contract};
+use serde_json::{Map, Value, json};
+
+/// What `GET /v1/tools` says of each tool.
+pub(crate) fn summary(contract: &Contract) -> Value {
+    json!({
+        "name": contract.name,
+        "title": contract.title,
+        "description": contract.description,
+        "effect": contract.effect,
+        "digest": contract.digest,
+    })
+}
+
+/// What `GET /v1/tools/{tool}` says: the whole contract.
+pub(crate) fn description(contract: &Contract) -> Value {
+    let mut value = contract.definition();
+    let examples = contract.terms.examples.iter();
+    value["constraints"] = json!(contract.terms.constraints);
+    value["examples"] = examples
+        .map(|example| json!({"title": example.title, "input": example.input, "output": example.output}))
+        .collect();
+    value["approval"] = json!(contract.terms.approval);
+    value["ratePerMinute"] = json!(contract.terms.limits.rate_per_minute);
+    value["digest"] = json!(contract.digest);
+    value
+}
+
+pub fn openapi<'a>(contracts: impl Iterator<Item = &'a Contract>) -> Value {
+    let mut paths = fixed_paths();
+    for contract in contracts {
+        let name = &contract.name;
+        paths.insert(format!("/v1/tools/{name}"), json!({"get": show(contract), "post": enveloped(contract)}));
+        paths.insert(format!("/mcp/tool/{name}"), json!({"post": bare(contract)}));
+    }
+    json!({
+        "openapi": "3.1.0",
+        "info": {
+            "title": "Countersign",
+            "version": env!("CARGO_PKG_VERSION"),
+            "summary": "A contract-enforcing host for AI tools",
+            "license": {"name": "MIT OR Apache-2.0", "identifier": "MIT OR Apache-2.0"},
+        },
+        "servers": [{"url": "/"}],
+        "security": [{"bearer": []}, {}],
+        "paths": paths,
+        "components": {
+            "securitySchemes": {"bearer": {"type": "http", "scheme": "bearer"}},
+            "schemas": {"Problem": problem_schema(), "Summary": summary_schema(), "Figures": figures_schema()},
+            "responses": {"Problem": json_body("The request was not taken", &json!({"$ref": "#/components/schemas/Problem"}))},
+        },
+    })
+}
+
+fn fixed_paths() -> Map<String, Value> {
+    let status =
+        |word: &str| json!({"type": "object", "properties": {"status": {"const": word}}, "required": ["status"]});
+    let list = |schema: &str| {
+        let items = json!({"type": "array", "items": {"$ref": format!("#/components/schemas/{schema}")}});
+        json!({"type": "object", "properties": {"tools": items}, "required": ["tools"]})
+    };
+    let unready = json!({"503": {"$ref": "#/components/responses/Problem"}});
+    let any = json!({"type": "object"});
+    let paths = [
+        ("/v1/tools", read("listTools", "The tools this caller may use", &list("Summary"), &json!({}))),
+        ("/v1/stats", read("stats", "Figures per tool since the start", &list("Figures"), &json!({}))),
+        ("/openapi.json", read("openapi", "This document", &any, &json!({}))),
+        ("/healthz", read("healthz", "Whether the process is alive", &status("ok"), &json!({}))),
+        ("/readyz", read("readyz", "Whether calls can be served", &status("ready"), &unready)),
+        ("/metrics", metrics()),
+    ];
+    paths.into_iter().map(|(path, operation)| (path.to_owned(), json!({"get": operation}))).collect()
+}
+
+fn read(id: &str, summary: &str, schema: &Value, more: &Value) -> Value {
+    let mut responses =
+        json!({"200": json_body(summary, schema), "default": {"$ref": "#/components/responses/Problem"}});
+    if let (Value::Object(responses), Value::Object(more)) = (&mut responses, more) {
+        responses.extend(more.clone());
+    }
+    json!({"operationId": id, "summary": summary, "responses": responses})
+}
+
+fn metrics() -> Value {
+    let text = json!({"application/openmetrics-text": {"schema": {"type": "string"}}});
+    json!({
+        "operationId": "metrics",
+        "summary": "Figures for Prometheus",
+        "responses": {
+            "200": {"description": "OpenMetrics text", "content": text},
+            "default": {"$ref": "#/components/responses/Problem"},
+        },
+    })
+}
+
+fn show(contract: &Contract) -> Value {
+    let id = format!("show_{}", contract.name);
+    let schema = json!({
+        "type": "object",
+        "required": ["name", "description", "effect", "inputSchema", "outputSchema", "constraints", "examples", "digest"],
+    });
+    read(&id, &format!("The contract of `{}`", contract.name), &schema, &json!({}))
+}
+
+fn enveloped(contract: &Contract) -> Value {
+    let arguments = json!({
+        "type": "object",
+        "properties": {"args": contract.input.raw()},
+        "required": if needs_arguments(contract) { json!(["args"]) } else { json!([]) },
+        "additionalProperties": false,
+    });
+    let success = json!({
+        "type": "object",
+        "properties": {"tool": {"const": contract.name}, "ok": {"const": true}, "result": contract.success.raw()},
+        "required": ["tool", "ok", "result"],
+        "additionalProperties": false,
+    });
+    let failure = json!({
+        "type": "object",
+        "properties": {
+            "tool": {"type": "string"},
+            "ok": {"const": false},
+            "error": {"type": "string"},
+            "code": {"enum": Code::ALL},
+            "details": {},
+        },
+        "required": ["tool", "ok", "error", "code"],
+        "additionalProperties": false,
+    });
+    call(contract, &format!("call_{}", contract.name), &arguments, &success, &failure)
+}
+
+fn bare(contract: &Contract) -> Value {
+    let id = format!("call_bare_{}", contract.name);
+    let failure = json!({"anyOf": [contract.error.raw(), {"$ref": "#/components/schemas/Problem"}]});
+    call(contract, &id, contract.input.raw(), contract.success.raw(), &failure)
+}
+
+fn call(contract: &Contract, id: &str, body: &Value, success: &Value, failure: &Value) -> Value {
+    let failed = |description: &str| json_body(description, failure);
+    json!({
+        "operationId": id,
+        "summary": contract.title,
+        "description": contract.description,
+        "requestBody": {"required": true, "content": {"application/json": {"schema": body}}},
+        "responses": {
+            "200": json_body("The result", success),
+            "202": failed("A person has to approve the call first"),
+            "400": failed("The arguments or the request are not valid"),
+            "403": failed("Access denied"),
+            "404": failed("Not found"),
+            "413": failed("Too large"),
+            "415": failed("The body or the content is of a type that is not taken"),
+            "429": failed("Too many calls; `Retry-After` says when to try again"),
+            "500": failed("We failed; `details.request_id` names the call in the log"),
+            "502": failed("Something further away failed or broke its contract"),
+            "503": failed("Not available right now"),
+            "504": failed("The call took too long"),
+            "default": {"$ref": "#/components/responses/Problem"},
+        },
+    })
+}
+
+fn needs_arguments(contract: &Contract) -> bool {
+    contract.input.raw()["required"].as_array().is_some_and(|required| !required.is_empty())
+}
+
+fn json_body(description: &str, schema: &Value) -> Value {
+    json!({"description": description, "content": {"application/json": {"schema": schema}}})
+}
+
+fn problem_schema() -> Value {
+    json!({
+        "type": "object",
+        "properties": {
+            "error": {"type": "string", "description": "What went wrong, for a person"},
+            "code": {"enum": Code::ALL, "description": "What went wrong, for a program"},
+        },
+        "required": ["error", "code"],
+    })
+}
+
+fn summary_schema() -> Value {
+    let text = json!({"type": "string"});
+    json!({
+        "type": "object",
+        "properties": {"name": text, "title": text, "description": text, "effect": text, "digest": text},
+        "required": ["name", "title", "description", "effect", "digest"],
+    })
+}
+
+fn figures_schema() -> Value {
+    let (count, time) = (json!({"type": "integer", "minimum": 0}), json!({"type": "number", "minimum": 0}));
+    json!({
+        "type": "object",
+        "properties": {
+            "tool": {"type": "string"},
+            "calls": count, "ok": count, "rate_limited": count, "slow": count,
+            "failures": {"type": "object", "additionalProperties": count},
+            "p50_ms": time, "p95_ms": time, "p99_ms": time, "max_ms": time,
+        },
+        "required": ["tool", "calls", "ok", "failures", "p50_ms", "p95_ms", "p99_ms"],
+    })
+}

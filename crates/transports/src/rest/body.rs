@@ -1,0 +1,59 @@
+//! Reading a JSON body from somebody we do not trust: declared type, bounded size, bounded time, strict syntax.
+
+use std::time::Duration;
+
+use axum::body::Body;
+use axum::http::header::{CONTENT_LENGTH, CONTENT_TYPE};
+use axum::http::{HeaderMap, Request, StatusCode};
+use bytes::Bytes;
+use countersign_contract::{Code, parse_json};
+use http_body_util::{BodyExt as _, LengthLimitError, Limited};
+use serde_json::Value;
+
+use crate::problem::Problem;
+
+/// A body of the largest size arrives in this time over any line that is fit for use.
+const BODY_TIMEOUT: Duration = Duration::from_secs(20);
+
+pub(super) async fn read_json(request: Request<Body>, max_body: usize) -> Result<Value, Problem> {
+    let (parts, body) = request.into_parts();
+    if !is_json(&parts.headers) {
+        let error = "The Content-Type must be application/json";
+        return Err(Problem::new(StatusCode::UNSUPPORTED_MEDIA_TYPE, Code::UnsupportedType, error));
+    }
+    let bytes = read(&parts.headers, body, max_body).await?;
+    parse_json(&bytes).map_err(|malformed| {
+        let error = format!("The body is not valid JSON: {malformed}");
+        Problem::new(StatusCode::BAD_REQUEST, Code::ValidationError, error)
+    })
+}
+
+/// A page can send other types across origins without asking first; JSON it cannot.
+fn is_json(headers: &HeaderMap) -> bool {
+    let mut declared = headers.get_all(CONTENT_TYPE).iter();
+    let (Some(kind), None) = (declared.next(), declared.next()) else { return false };
+    let essence = kind.to_str().unwrap_or_default().split(';').next().unwrap_or_default();
+    essence.trim().eq_ignore_ascii_case("application/json")
+}
+
+async fn read(headers: &HeaderMap, body: Body, max_body: usize) -> Result<Bytes, Problem> {
+    let too_large = || {
+        let error = format!("The body is larger than {max_body} bytes");
+        Problem::new(StatusCode::PAYLOAD_TOO_LARGE, Code::TooLarge, error)
+    };
+    let declared = headers.get(CONTENT_LENGTH).and_then(|length| length.to_str().ok()?.parse::<u64>().ok());
+    if declared.is_some_and(|length| length > max_body as u64) {
+        return Err(too_large());
+    }
+    match tokio::time::timeout(BODY_TIMEOUT, Limited::new(body, max_body).collect()).await {
+        Ok(Ok(collected)) => Ok(collected.to_bytes()),
+        Ok(Err(error)) if error.is::<LengthLimitError>() => Err(too_large()),
+        Ok(Err(_)) => {
+            Err(Problem::new(StatusCode::BAD_REQUEST, Code::ValidationError, "The body broke off or is malformed"))
+        }
+        Err(_) => {
+            let error = format!("The body did not arrive within {BODY_TIMEOUT:?}");
+            Err(Problem::new(StatusCode::REQUEST_TIMEOUT, Code::Timeout, error))
+        }
+    }
+}
