@@ -16,6 +16,7 @@ mod json;
 mod name;
 mod reply;
 mod schema;
+mod suggest;
 mod tool;
 
 pub use audit::{AuditEntry, AuditEvent, AuditLog, AuditUnavailable, Durability};
@@ -32,4 +33,5 @@ pub use json::{MalformedJson, parse_json};
 pub use name::{InvalidToolName, ToolName};
 pub use reply::{Failure, Reply};
 pub use schema::{Mistake, Schema, SchemaRejected, derive_schema};
+pub use suggest::closest;
 pub use tool::{AnyTool, BoxFuture, Tool, typed};

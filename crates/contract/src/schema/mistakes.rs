@@ -6,11 +6,10 @@ use jsonschema::error::ValidationErrorKind;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use crate::suggest::closest;
+
 /// More than this helps nobody, and a list of a million wrong items must not become an answer of a million mistakes.
 const MAX_MISTAKES: usize = 64;
-
-/// How far a name may be from a declared one to be taken for a slip of the hand.
-const CLOSE_ENOUGH: f64 = 0.7;
 
 /// One thing that is wrong with a value.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -50,7 +49,7 @@ fn describe_one(schema: &Value, error: &ValidationError<'_>, mistakes: &mut Vec<
         | ValidationErrorKind::UnevaluatedProperties { unexpected } => {
             let declared = declared_names(schema, place);
             for name in unexpected.iter().take(MAX_MISTAKES) {
-                let message = match closest(name, &declared) {
+                let message = match closest(name, declared.iter().copied()) {
                     Some(close) => format!("is not known; did you mean `{close}`?"),
                     None => "is not known".to_owned(),
                 };
@@ -81,13 +80,6 @@ fn declared_names<'a>(schema: &'a Value, place: &str) -> Vec<&'a str> {
     }
     let properties = part.get("properties").and_then(Value::as_object);
     properties.map(|properties| properties.keys().map(String::as_str).collect()).unwrap_or_default()
-}
-
-fn closest<'a>(name: &str, declared: &[&'a str]) -> Option<&'a str> {
-    let likeness = |candidate: &str| strsim::jaro_winkler(&name.to_lowercase(), &candidate.to_lowercase());
-    let best = declared.iter().map(|candidate| (likeness(candidate), *candidate));
-    let (likeness, candidate) = best.max_by(|left, right| left.0.total_cmp(&right.0))?;
-    (likeness >= CLOSE_ENOUGH).then_some(candidate)
 }
 
 fn below(place: &str, name: &str) -> String {

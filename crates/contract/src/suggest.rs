@@ -1,0 +1,12 @@
+//! "Did you mean …?"
+
+/// How alike two names must be for one to be a slip of the hand for the other.
+const CLOSE_ENOUGH: f64 = 0.7;
+
+/// The candidate that was most likely meant, if any is close.
+pub fn closest<'a>(name: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+    let likeness = |candidate: &str| strsim::jaro_winkler(&name.to_lowercase(), &candidate.to_lowercase());
+    let best = candidates.into_iter().map(|candidate| (likeness(candidate), candidate));
+    let (likeness, candidate) = best.max_by(|left, right| left.0.total_cmp(&right.0))?;
+    (likeness >= CLOSE_ENOUGH).then_some(candidate)
+}
