@@ -1,0 +1,114 @@
+//! The command line: what can be said, and how it is explained.
+
+use std::path::PathBuf;
+
+use clap::{Args, Parser, Subcommand};
+use clap_complete::Shell;
+
+/// A contract-enforcing host for AI tools: nothing runs unless its contract holds.
+#[derive(Debug, Parser)]
+#[command(name = "countersign", version, arg_required_else_help = true, propagate_version = true)]
+#[command(after_help = "Exit codes: 0 ok, 1 usage or configuration, 3 not authorised, 4 unreachable, 5 tool error, \
+    6 contract refused or violated, 130 interrupted.")]
+pub(crate) struct Arguments {
+    #[command(flatten)]
+    pub(crate) common: Common,
+    #[command(subcommand)]
+    pub(crate) command: Command,
+}
+
+#[derive(Debug, Clone, Args)]
+pub(crate) struct Common {
+    /// Configuration file [default: countersign.yaml, then adam.yaml, in this folder]
+    #[arg(long, global = true, value_name = "FILE")]
+    pub(crate) config: Option<PathBuf>,
+    /// How much to log: off, error, warn, info, debug or trace [default: info]
+    #[arg(long, global = true, value_name = "LEVEL")]
+    pub(crate) log_level: Option<String>,
+    /// Print data as JSON, and every failure as one JSON line on stderr
+    #[arg(long, global = true)]
+    pub(crate) json: bool,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    /// Serve tools over HTTP until interrupted
+    Serve {
+        /// Address to listen on; port 0 picks a free one [default: 127.0.0.1:8000]
+        #[arg(long, value_name = "ADDRESS")]
+        listen: Option<String>,
+    },
+    /// List the tools: name, source, effect and the state of their contracts
+    Tools,
+    /// Call one tool and print its structured result
+    Call(CallArguments),
+    /// Show, export or check tool contracts
+    #[command(subcommand)]
+    Contracts(ContractsCommand),
+    /// Figures per tool, of all processes on this data folder
+    Stats {
+        /// Only what happened in this time, such as 1h or 7d
+        #[arg(long, value_name = "DURATION")]
+        since: Option<String>,
+    },
+    /// Verify or read the audit log [default: verify]
+    Audit {
+        #[command(subcommand)]
+        command: Option<AuditCommand>,
+    },
+    /// Check or show the configuration [default: show]
+    Config {
+        #[command(subcommand)]
+        command: Option<ConfigCommand>,
+    },
+    /// Look for whatever could keep Countersign from working here
+    Doctor,
+    /// Print a completion script for a shell
+    Completions { shell: Shell },
+    /// Print the manual page
+    Man,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct CallArguments {
+    pub(crate) tool: String,
+    /// Arguments as KEY=VALUE; the tool's schema decides whether a value is text, a number or JSON
+    #[arg(value_name = "KEY=VALUE", conflicts_with = "args")]
+    pub(crate) pairs: Vec<String>,
+    /// All arguments as one JSON object; - reads it from stdin
+    #[arg(long, value_name = "JSON")]
+    pub(crate) args: Option<String>,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum ContractsCommand {
+    /// Print one tool's contract
+    Show { tool: String },
+    /// Write every contract and the OpenAPI document into a folder
+    Export { folder: PathBuf },
+    /// Compare the contracts in a folder with the ones in force
+    Check { folder: PathBuf },
+}
+
+#[derive(Debug, Clone, Subcommand)]
+pub(crate) enum AuditCommand {
+    /// Check that no record was changed, removed or moved
+    Verify,
+    /// Print what is recorded of one request
+    Show {
+        #[arg(value_name = "ID")]
+        request_id: String,
+    },
+    /// Print all records as JSON lines
+    Export,
+}
+
+#[derive(Debug, Clone, Copy, Subcommand)]
+pub(crate) enum ConfigCommand {
+    /// Report every mistake in the configuration
+    Check,
+    /// Print the configuration in effect, without secrets
+    Show,
+    /// Print the JSON Schema of the configuration
+    Schema,
+}

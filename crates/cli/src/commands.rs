@@ -1,0 +1,34 @@
+//! One file per command; this one sends each to its place.
+
+mod audit;
+mod call;
+mod completions;
+mod config;
+mod contracts;
+mod doctor;
+mod man;
+mod serve;
+mod stats;
+mod tools;
+
+use countersign_transports::ExitCode;
+
+use crate::args::{Arguments, Command};
+use crate::failure::CommandError;
+
+pub(crate) fn run(arguments: Arguments) -> Result<ExitCode, CommandError> {
+    let common = arguments.common;
+    let done = match arguments.command {
+        Command::Serve { listen } => return serve::run(&common, listen),
+        Command::Tools => tools::run(&common),
+        Command::Call(call) => call::run(&common, &call),
+        Command::Contracts(command) => contracts::run(&common, command),
+        Command::Stats { since } => stats::run(&common, since.as_deref()),
+        Command::Audit { command } => audit::run(&common, command),
+        Command::Config { command } => config::run(&common, command),
+        Command::Doctor => doctor::run(&common),
+        Command::Completions { shell } => completions::run(shell),
+        Command::Man => man::run(),
+    };
+    done.map(|()| ExitCode::Ok)
+}

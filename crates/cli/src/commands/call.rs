@@ -1,0 +1,96 @@
+//! `countersign call TOOL`: one call through the gate, in this process.
+
+use std::io::Read as _;
+
+use anyhow::Context as _;
+use countersign_contract::{Contract, Progress, parse_json};
+use countersign_host::{Call, NoAnswer, Wire};
+use countersign_transports::{ExitCode, exit_code};
+use serde_json::{Map, Value};
+use tokio_util::sync::CancellationToken;
+
+use crate::args::{CallArguments, Common};
+use crate::failure::{CommandError, CommandResult};
+use crate::logging::Stderr;
+use crate::signals::StopSignals;
+use crate::{output, wiring};
+
+pub(super) fn run(common: &Common, call: &CallArguments) -> CommandResult {
+    let config = wiring::load(common, None)?;
+    let catalog = wiring::catalog(&config)?;
+    let caller = wiring::owner();
+    let tool = catalog.find(&call.tool, &caller).ok_or_else(|| wiring::unknown_tool(&call.tool, &catalog))?;
+    let arguments = arguments(call, tool.contract())?;
+    wiring::runtime()?.block_on(async {
+        let mut stop = StopSignals::listen().context("cannot listen for signals")?;
+        let host = wiring::Host::start(&config, Stderr::Warnings).await?;
+        let request = Call {
+            tool: call.tool.clone(),
+            arguments,
+            caller,
+            wire: Wire::Cli,
+            session: None,
+            // Dropping the call is enough to cancel it.
+            cancelled: CancellationToken::new(),
+            progress: Progress::default(),
+        };
+        let answer = tokio::select! {
+            answer = host.gate.call(request) => answer,
+            _ = stop.next() => Err(NoAnswer::Cancelled),
+        };
+        host.stop().await;
+        let reply = match answer {
+            Ok(answer) => answer.reply,
+            Err(NoAnswer::UnknownTool) => return Err(wiring::unknown_tool(&call.tool, &catalog)),
+            Err(NoAnswer::Cancelled) => return Err(CommandError::message(ExitCode::Interrupted, "interrupted")),
+        };
+        output::print_json(wiring::format(common), &reply.structured)?;
+        match reply.failure {
+            None => Ok(()),
+            Some(failure) => {
+                let error = reply.structured["error"].as_str().unwrap_or_default();
+                Err(CommandError::message(exit_code(failure.code), format!("{error} ({})", failure.code)))
+            }
+        }
+    })
+}
+
+fn arguments(call: &CallArguments, contract: &Contract) -> Result<Value, CommandError> {
+    let text = match call.args.as_deref() {
+        None => return Ok(Value::Object(pairs(&call.pairs, contract)?)),
+        Some("-") => {
+            let mut text = String::new();
+            std::io::stdin().read_to_string(&mut text).context("cannot read the arguments from standard input")?;
+            text
+        }
+        Some(text) => text.to_owned(),
+    };
+    parse_json(text.as_bytes()).map_err(|error| {
+        CommandError::message(ExitCode::Usage, format!("the arguments are not valid JSON: {error}"))
+            .hint("quote the whole object for your shell: --args '{\"name\": \"Ann\"}'")
+    })
+}
+
+fn pairs(pairs: &[String], contract: &Contract) -> Result<Map<String, Value>, CommandError> {
+    let mut arguments = Map::new();
+    for pair in pairs {
+        let Some((name, text)) = pair.split_once('=') else {
+            let message = format!("`{pair}` is not KEY=VALUE");
+            return Err(CommandError::message(ExitCode::Usage, message).hint("write name=Ann, or use --args with JSON"));
+        };
+        if arguments.insert(name.to_owned(), typed(name, text, contract)).is_some() {
+            return Err(CommandError::message(ExitCode::Usage, format!("`{name}` is given twice")));
+        }
+    }
+    Ok(arguments)
+}
+
+/// Text where the schema takes text, otherwise JSON where it reads as such; the gate has the last word.
+fn typed(name: &str, text: &str, contract: &Contract) -> Value {
+    let declared = &contract.input.raw()["properties"][name]["type"];
+    let takes_text = declared == "string" || declared.as_array().is_some_and(|kinds| kinds.contains(&"string".into()));
+    if takes_text {
+        return Value::from(text);
+    }
+    parse_json(text.as_bytes()).unwrap_or_else(|_| Value::from(text))
+}

@@ -1,0 +1,123 @@
+//! `countersign doctor`: tries everything that serving needs, and says what to do about what does not work.
+
+use std::net::TcpListener;
+use std::path::Path;
+
+use countersign_store::{Store, Verdict};
+use countersign_transports::ExitCode;
+use serde_json::json;
+
+use crate::args::Common;
+use crate::config::Config;
+use crate::failure::{CommandError, CommandResult};
+use crate::logging::LogFile;
+use crate::output::{self, Format};
+use crate::wiring;
+
+/// One thing that was tried.
+struct Check {
+    name: &'static str,
+    /// What was found, or what is wrong.
+    found: Result<String, String>,
+}
+
+pub(super) fn run(common: &Common) -> CommandResult {
+    let config = wiring::load(common, None)?;
+    let source = config.sources.file.as_ref().map_or("embedded defaults".to_owned(), |file| file.display().to_string());
+    let mut checks = vec![
+        Check { name: "configuration", found: Ok(source) },
+        Check { name: "contracts", found: contracts(&config) },
+        Check { name: "root", found: folder(&config.root) },
+        Check { name: "address", found: address(&config) },
+    ];
+    checks.extend(wiring::runtime()?.block_on(store(&config)));
+    // After the data folder: the log usually goes into it, and must not be what creates it.
+    checks.push(Check { name: "log file", found: log_file(&config) });
+    report(wiring::format(common), &checks)?;
+    let failed = checks.iter().filter(|check| check.found.is_err()).count();
+    if failed == 0 {
+        return Ok(());
+    }
+    Err(CommandError::message(ExitCode::Usage, format!("{failed} of {} checks failed", checks.len())))
+}
+
+fn report(format: Format, checks: &[Check]) -> anyhow::Result<()> {
+    if format == Format::Json {
+        let checks = checks.iter().map(|check| {
+            let (Ok(found) | Err(found)) = &check.found;
+            json!({"check": check.name, "ok": check.found.is_ok(), "found": found})
+        });
+        return output::print_json(Format::Json, &json!({"checks": checks.collect::<Vec<_>>()}));
+    }
+    let rows = checks.iter().map(|check| {
+        let (state, found) = match &check.found {
+            Ok(found) => ("ok", found),
+            Err(wrong) => ("FAILED", wrong),
+        };
+        vec![check.name.to_owned(), state.to_owned(), found.clone()]
+    });
+    output::print(&output::table(&["CHECK", "STATE", "FOUND"], rows))
+}
+
+fn contracts(config: &Config) -> Result<String, String> {
+    let catalog = wiring::catalog(config).map_err(|error| error.text().trim().to_owned())?;
+    let count = catalog.contracts(&wiring::owner()).count();
+    Ok(format!("{count} in force"))
+}
+
+fn folder(path: &Path) -> Result<String, String> {
+    match std::fs::read_dir(path) {
+        Ok(_) => Ok(path.display().to_string()),
+        Err(error) => Err(format!("{}: {error}; set `root` to the folder of your project", path.display())),
+    }
+}
+
+fn log_file(config: &Config) -> Result<String, String> {
+    let file = &config.log.file;
+    match LogFile::open(file) {
+        Ok(log) => {
+            log.close();
+            Ok(file.display().to_string())
+        }
+        Err(error) => Err(format!("{error}; set `log.file` to a place you can write")),
+    }
+}
+
+fn address(config: &Config) -> Result<String, String> {
+    let address = config.http.listen;
+    match TcpListener::bind(address) {
+        Ok(_) => Ok(format!("{address} is free")),
+        Err(error) if error.kind() == std::io::ErrorKind::AddrInUse => {
+            Ok(format!("{address} is in use: by a running `countersign serve`, or choose another with --listen"))
+        }
+        Err(error) => Err(format!("{address}: {error}; set `http.listen` to an address of this machine")),
+    }
+}
+
+async fn store(config: &Config) -> Vec<Check> {
+    let place = config.data_dir.display();
+    let store = match Store::open(&config.data_dir).await {
+        Ok(store) => store,
+        Err(error) => {
+            let wrong = wiring::store_error(error).text().trim().to_owned();
+            return vec![Check { name: "data folder", found: Err(wrong) }];
+        }
+    };
+    let writable = store.ping().await.map(|()| place.to_string()).map_err(|error| format!("{place}: {error}"));
+    let intact = match store.integrity_check().await {
+        Ok(wrong) if wrong.is_empty() => Ok("intact".to_owned()),
+        Ok(wrong) => Err(format!("damaged: {}", wrong.join("; "))),
+        Err(error) => Err(error.to_string()),
+    };
+    let chain = match store.verify().await {
+        Ok(Verdict::Verified(extent)) => Ok(format!("{} records verified", extent.records)),
+        Ok(Verdict::Broken { .. }) => Err("records were changed; `countersign audit verify` lists them".to_owned()),
+        Err(error) => Err(error.to_string()),
+    };
+    let closed = store.close().await.map(|()| "writable".to_owned()).map_err(|error| error.to_string());
+    vec![
+        Check { name: "data folder", found: writable },
+        Check { name: "database", found: closed.and(intact) },
+        Check { name: "audit log", found: chain },
+    ]
+}

@@ -1,0 +1,106 @@
+//! `countersign serve`: HTTP until somebody asks to stop.
+
+use std::io::ErrorKind;
+use std::net::SocketAddr;
+use std::sync::Arc;
+
+use anyhow::Context as _;
+use countersign_transports::{BindError, ExitCode, Guard, HttpLimits, HttpServer, Service, Unfinished, router};
+use rustix::process::{Resource, getrlimit, setrlimit};
+use tokio_util::sync::CancellationToken;
+
+use crate::args::Common;
+use crate::config::Config;
+use crate::failure::CommandError;
+use crate::logging::Stderr;
+use crate::reload::Reloader;
+use crate::signals::{ReloadSignal, Stop, StopSignals};
+use crate::{output, wiring};
+
+/// Descriptors that are not connections: database, log, runtime, and some to spare.
+const RESERVED_DESCRIPTORS: u64 = 40;
+
+pub(super) fn run(common: &Common, listen: Option<String>) -> Result<ExitCode, CommandError> {
+    let config = wiring::load(common, listen.clone())?;
+    wiring::runtime()?.block_on(serve(common, listen, config)).map(|stop| match stop {
+        Stop::Terminated => ExitCode::Ok,
+        Stop::Interrupted => ExitCode::Interrupted,
+    })
+}
+
+async fn serve(common: &Common, listen: Option<String>, config: Config) -> Result<Stop, CommandError> {
+    let max_connections = connections_that_fit(config.http.max_connections);
+    let limits = HttpLimits { max_connections, grace: config.http.grace };
+    // Before the data folder is touched: the likeliest mistake is a second server on the same port.
+    let server = HttpServer::bind(config.http.listen, limits).await.map_err(|error| bind_error(&error))?;
+    let address = server.address().context("cannot tell the address")?;
+    let host = wiring::Host::start(&config, Stderr::Diagnostics).await?;
+    let guard = Guard::new(address, &config.http.allowed_hosts, &config.http.allowed_origins);
+    let readiness = Arc::new(wiring::StoreReadiness(Arc::clone(&host.store)));
+    let max_body = usize::try_from(config.http.max_body).unwrap_or(usize::MAX);
+    let service = Arc::new(Service::new(Arc::clone(&host.gate), wiring::auth(&config), guard, readiness, max_body));
+    let app = router(Arc::clone(&service));
+    let mut stop_signals = StopSignals::listen().context("cannot listen for signals")?;
+    let signal = ReloadSignal::listen().context("cannot listen for signals")?;
+    let reloader = Reloader { common: common.clone(), listen, gate: Arc::clone(&host.gate), service, signal };
+    announce(&config, address, &host)?;
+    let stopping = CancellationToken::new();
+    let served = server.run(app, stopping.clone().cancelled_owned());
+    let stop = async {
+        let stop = stop_signals.next().await;
+        tracing::info!(grace = ?config.http.grace, "stopping");
+        stopping.cancel();
+        stop
+    };
+    let both = async { tokio::join!(served, stop) };
+    let (Unfinished(unfinished), stop) = tokio::select! {
+        ended = both => ended,
+        () = reloader.follow(config.clone()) => (Unfinished(0), Stop::Terminated),
+    };
+    if unfinished > 0 {
+        tracing::warn!(unfinished, "the grace period ended before these connections did");
+    }
+    host.stop().await;
+    Ok(stop)
+}
+
+fn announce(config: &Config, address: SocketAddr, host: &wiring::Host) -> anyhow::Result<()> {
+    let tools = host.gate.catalog().contracts(&wiring::owner()).count();
+    let source = match &config.sources.file {
+        Some(file) => format!("configuration {}", file.display()),
+        None => "embedded defaults".to_owned(),
+    };
+    let tools = if tools == 1 { "1 tool".to_owned() } else { format!("{tools} tools") };
+    output::say(&format!("countersign {}: {tools}, {source}\n", env!("CARGO_PKG_VERSION")));
+    output::print(&format!(
+        "REST      http://{address}/v1/tools\nOpenAPI   http://{address}/openapi.json\nMetrics   http://{address}/metrics\n"
+    ))
+}
+
+/// As many as are configured, within what the system gives us.
+fn connections_that_fit(configured: u32) -> usize {
+    let mut limit = getrlimit(Resource::Nofile);
+    if limit.current != limit.maximum {
+        let raised = rustix::process::Rlimit { current: limit.maximum, maximum: limit.maximum };
+        if setrlimit(Resource::Nofile, raised.clone()).is_ok() {
+            limit = raised;
+        }
+    }
+    let descriptors = limit.current.unwrap_or(u64::MAX);
+    let fit = descriptors.saturating_sub(RESERVED_DESCRIPTORS).max(4).min(u64::from(configured));
+    if fit < u64::from(configured) {
+        tracing::warn!(configured, fit, "fewer connections than configured: the limit on open files is too low");
+    }
+    usize::try_from(fit).unwrap_or(usize::MAX)
+}
+
+fn bind_error(error: &BindError) -> CommandError {
+    let hint = match error.source.kind() {
+        ErrorKind::AddrInUse => "another program listens there: stop it, or choose a port with --listen 127.0.0.1:0",
+        ErrorKind::PermissionDenied => "ports below 1024 need privileges: choose a higher one",
+        ErrorKind::AddrNotAvailable => "this machine does not have that address: choose one of its own, or 127.0.0.1",
+        _ => "choose another address with --listen",
+    };
+    let message = anyhow::Error::msg(error.source.to_string()).context(error.to_string());
+    CommandError::new(ExitCode::Usage, message).hint(hint)
+}

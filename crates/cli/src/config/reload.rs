@@ -1,0 +1,53 @@
+//! What a changed configuration means for a running program: some keys apply at once, the others need a restart.
+
+use super::Config;
+
+/// Top-level keys that differ, for a log line.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub(crate) struct ChangedKeys {
+    pub(crate) applied: Vec<&'static str>,
+    pub(crate) needs_restart: Vec<&'static str>,
+}
+
+pub(crate) fn changed_keys(old: &Config, new: &Config) -> ChangedKeys {
+    // A new field must be sorted into one of the two lists below: no `..` here.
+    let Config {
+        root,
+        data_dir,
+        tools,
+        http,
+        tokens,
+        memory_dir,
+        file_io_root,
+        web_fetch,
+        audited_packages,
+        context,
+        limits,
+        approval,
+        log,
+        audit,
+        contracts,
+        sources: _,
+    } = old;
+    let at_once = [
+        ("auth", *tokens != new.tokens),
+        ("web_fetch", *web_fetch != new.web_fetch),
+        ("limits", *limits != new.limits),
+        ("approval", *approval != new.approval),
+        ("contracts", *contracts != new.contracts),
+    ];
+    let at_restart = [
+        ("root", *root != new.root),
+        ("data_dir", *data_dir != new.data_dir),
+        ("tools", *tools != new.tools),
+        ("http", *http != new.http),
+        ("memory", *memory_dir != new.memory_dir),
+        ("file_io", *file_io_root != new.file_io_root),
+        ("system_audit", *audited_packages != new.audited_packages),
+        ("context", *context != new.context),
+        ("log", *log != new.log),
+        ("audit", *audit != new.audit),
+    ];
+    let changed = |keys: &[(&'static str, bool)]| keys.iter().filter(|key| key.1).map(|key| key.0).collect();
+    ChangedKeys { applied: changed(&at_once), needs_restart: changed(&at_restart) }
+}

@@ -1,0 +1,106 @@
+//! The configuration that holds, written the way a file is written, with `***` for every secret.
+
+use countersign_contract::Access;
+use serde_json::Value;
+
+use super::file::ConfigFile;
+use super::sections::{
+    AuthFile, ContextFile, ContractsFile, EmbedderFile, EndpointFile, FileIoFile, HttpFile, LimitsFile, LogFile,
+    MemoryFile, SystemAuditFile, TokenFile, WebFetchFile,
+};
+use super::values::{PerMinute, Secret, SizeText, ToolsText};
+use super::{Config, Context, Embedder, Http, Limits, Token, WebFetch};
+
+impl Config {
+    pub(crate) fn show(&self) -> Value {
+        serde_json::to_value(self.written()).unwrap_or_default()
+    }
+
+    pub(crate) fn show_yaml(&self) -> String {
+        // JSON is YAML too, if a text should ever be one that the writer refuses.
+        serde_saphyr::to_string(&self.written()).unwrap_or_else(|_| self.show().to_string())
+    }
+
+    /// The file that would say all this.
+    fn written(&self) -> ConfigFile {
+        ConfigFile {
+            root: self.root.clone(),
+            data_dir: self.data_dir.clone(),
+            tools: tools(&self.tools),
+            http: http(&self.http),
+            auth: AuthFile { tokens: self.tokens.iter().map(token).collect(), oauth: None },
+            memory: MemoryFile { dir: self.memory_dir.clone() },
+            file_io: FileIoFile { root: self.file_io_root.clone() },
+            web_fetch: web_fetch(&self.web_fetch),
+            system_audit: SystemAuditFile { packages: self.audited_packages.clone() },
+            context: context(&self.context),
+            limits: limits(&self.limits),
+            approval: self.approval.iter().map(|(tool, approval)| (tool.to_string(), *approval)).collect(),
+            log: LogFile { file: Some(self.log.file.clone()), level: self.log.level },
+            audit: self.audit,
+            contracts: ContractsFile {
+                level: self.contracts.level,
+                overlays: self.contracts.overlays.clone(),
+                lockfile: self.contracts.lockfile.clone(),
+            },
+            // What this version does not have was refused on the way in.
+            ..ConfigFile::default()
+        }
+    }
+}
+
+fn tools(access: &Access) -> ToolsText {
+    match access {
+        Access::All => ToolsText::default(),
+        Access::Only(names) => ToolsText::Names(names.iter().map(ToString::to_string).collect()),
+    }
+}
+
+fn http(http: &Http) -> HttpFile {
+    HttpFile {
+        listen: http.listen.to_string(),
+        allowed_origins: http.allowed_origins.clone(),
+        allowed_hosts: http.allowed_hosts.clone(),
+        max_connections: http.max_connections,
+        max_body: SizeText::Bytes(http.max_body),
+        grace: http.grace.into(),
+    }
+}
+
+fn token(token: &Token) -> TokenFile {
+    TokenFile {
+        name: token.name.clone(),
+        token: Secret::hidden(),
+        tools: tools(&token.tools),
+        approver: token.approver,
+    }
+}
+
+fn web_fetch(web_fetch: &WebFetch) -> WebFetchFile {
+    WebFetchFile {
+        allowed_domains: web_fetch.allowed_domains.clone(),
+        allow_private_hosts: web_fetch.allow_private_hosts.clone(),
+        resolver: web_fetch.resolver.map(|address| address.to_string()),
+        timeout: web_fetch.timeout.into(),
+        max_redirects: web_fetch.max_redirects,
+    }
+}
+
+fn context(context: &Context) -> ContextFile {
+    let embedder = match &context.embedder {
+        Embedder::Embedded => EmbedderFile::default(),
+        Embedder::Endpoint { url, model, api_key } => {
+            EmbedderFile::Endpoint(EndpointFile { url: url.clone(), model: model.clone(), api_key: api_key.clone() })
+        }
+    };
+    ContextFile { embedder, exclude: context.exclude.clone() }
+}
+
+fn limits(limits: &Limits) -> LimitsFile {
+    let rates = limits.rate_per_minute.iter().map(|(tool, rate)| (tool.to_string(), PerMinute(*rate)));
+    let timeouts = limits.timeout.iter().map(|(tool, timeout)| (tool.to_string(), (*timeout).into()));
+    LimitsFile {
+        rate_per_minute: rates.collect(),
+        timeout: timeouts.chain([("default".to_owned(), limits.default_timeout.into())]).collect(),
+    }
+}

@@ -1,0 +1,83 @@
+//! Follows the configuration file: what can change while calls are served, changes; for the rest it says that a restart
+//! is needed. A broken file changes nothing.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::{Duration, SystemTime};
+
+use countersign_host::Gate;
+use countersign_transports::Service;
+
+use crate::args::Common;
+use crate::config::{Config, changed_keys};
+use crate::signals::ReloadSignal;
+use crate::wiring;
+
+/// Looking at the clock of one file costs nothing, works on every file system and sees through every way of saving.
+const INTERVAL: Duration = Duration::from_secs(1);
+
+/// What a new configuration is applied to.
+pub(crate) struct Reloader {
+    pub(crate) common: Common,
+    pub(crate) listen: Option<String>,
+    pub(crate) gate: Arc<Gate>,
+    pub(crate) service: Arc<Service>,
+    pub(crate) signal: ReloadSignal,
+}
+
+impl Reloader {
+    /// Never ends by itself.
+    pub(crate) async fn follow(mut self, mut current: Config) {
+        let mut seen = Stamp::of(current.sources.file.as_deref());
+        loop {
+            tokio::select! {
+                () = tokio::time::sleep(INTERVAL) => {
+                    let now = Stamp::of(current.sources.file.as_deref());
+                    if now == seen {
+                        continue;
+                    }
+                    seen = now;
+                }
+                () = self.signal.next() => {}
+            }
+            if let Some(new) = self.apply(&current) {
+                current = new;
+            }
+        }
+    }
+
+    fn apply(&self, current: &Config) -> Option<Config> {
+        let new = match wiring::load(&self.common, self.listen.clone()) {
+            Ok(new) => new,
+            Err(error) => {
+                let mistakes = error.text();
+                tracing::warn!(mistakes, "the changed configuration is not valid; the last good one stays in force");
+                return None;
+            }
+        };
+        let changed = changed_keys(current, &new);
+        self.gate.replace_policy(wiring::policy(&new));
+        self.service.replace_auth(wiring::auth(&new));
+        if !changed.applied.is_empty() {
+            tracing::info!(keys = changed.applied.join(", "), "configuration applied");
+        }
+        if !changed.needs_restart.is_empty() {
+            let keys = changed.needs_restart.join(", ");
+            tracing::warn!(keys, "these changes in the configuration need a restart");
+        }
+        Some(new)
+    }
+}
+
+/// What changes when a file is saved, whichever way it is saved.
+#[derive(Debug, PartialEq, Eq)]
+struct Stamp(Option<(PathBuf, u64, SystemTime)>);
+
+impl Stamp {
+    fn of(file: Option<&Path>) -> Self {
+        Self(file.and_then(|file| {
+            let metadata = std::fs::metadata(file).ok()?;
+            Some((file.to_owned(), metadata.len(), metadata.modified().ok()?))
+        }))
+    }
+}

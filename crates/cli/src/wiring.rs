@@ -1,0 +1,161 @@
+//! Where the crates meet: configuration in, a running host out.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use anyhow::Context as _;
+use countersign_contract::{Access, BoxFuture, Caller, closest};
+use countersign_host::{Catalog, Gate, Metrics, NoApprover, Policy, Recorder};
+use countersign_store::{Store, StoreError};
+use countersign_transports::{Auth, ExitCode, Readiness, Token, TokenHash};
+use serde_json::json;
+use tokio::runtime::{Builder, Runtime};
+use tokio_util::task::TaskTracker;
+
+use crate::args::Common;
+use crate::config::{Config, Environment, Overrides, Switch};
+use crate::failure::CommandError;
+use crate::logging::{self, LogFile, LogFileError, Stderr};
+use crate::output::Format;
+
+/// The configuration that holds for this command.
+pub(crate) fn load(common: &Common, listen: Option<String>) -> Result<Config, CommandError> {
+    let folder = std::env::current_dir().context("cannot tell the current folder")?;
+    let overrides = Overrides { config: common.config.clone(), listen, log_level: common.log_level.clone() };
+    Config::load(&overrides, &Environment::of_process(), &folder).map_err(|mistakes| {
+        let count = mistakes.count();
+        let found = if count == 1 { "a mistake".to_owned() } else { format!("{count} mistakes") };
+        CommandError::message(ExitCode::Usage, format!("{found} in the configuration\n{mistakes}"))
+            .hint(mistakes.hint())
+            .details(json!(mistakes))
+    })
+}
+
+pub(crate) fn format(common: &Common) -> Format {
+    if common.json { Format::Json } else { Format::Text }
+}
+
+/// Whoever runs a command is the user who owns the data folder, and may use every tool.
+pub(crate) fn owner() -> Arc<Caller> {
+    Arc::new(Caller { name: "local".to_owned(), access: Access::All })
+}
+
+/// The selected tools. A name that no tool has is a mistake in the configuration.
+pub(crate) fn catalog(config: &Config) -> Result<Catalog, CommandError> {
+    let mut tools = countersign_tools::all().context("a built-in contract is broken")?;
+    if let Access::Only(selected) = &config.tools {
+        let known: BTreeSet<_> = tools.iter().map(|tool| tool.contract().name.clone()).collect();
+        let unknown: Vec<_> = selected.difference(&known).map(|name| format!("`{name}`")).collect();
+        if !unknown.is_empty() {
+            let known: Vec<_> = known.iter().map(ToString::to_string).collect();
+            let message = format!("`tools` names what does not exist: {}", unknown.join(", "));
+            let hint = format!("the tools are: {}", known.join(", "));
+            return Err(CommandError::message(ExitCode::Usage, message).hint(hint));
+        }
+        tools.retain(|tool| selected.contains(&tool.contract().name));
+    }
+    Ok(Catalog::new(tools).context("two built-in tools have the same name")?)
+}
+
+pub(crate) fn unknown_tool(name: &str, catalog: &Catalog) -> CommandError {
+    let caller = owner();
+    let error = CommandError::message(ExitCode::Usage, format!("there is no tool `{name}`"));
+    match closest(name, catalog.contracts(&caller).map(|contract| contract.name.as_str())) {
+        Some(close) => error.hint(format!("did you mean `{close}`?")),
+        None => error.hint("`countersign tools` lists them"),
+    }
+}
+
+pub(crate) fn policy(config: &Config) -> Policy {
+    Policy {
+        rate_per_minute: config.limits.rate_per_minute.clone(),
+        timeout: config.limits.default_timeout,
+        timeouts: config.limits.timeout.clone(),
+        approval: config.approval.clone(),
+    }
+}
+
+pub(crate) fn auth(config: &Config) -> Auth {
+    let tokens = config.tokens.iter().map(|token| Token {
+        hash: TokenHash::from_bytes(token.hash),
+        caller: Arc::new(Caller { name: token.name.clone(), access: token.tools.clone() }),
+    });
+    Auth::new(tokens.collect())
+}
+
+pub(crate) fn runtime() -> Result<Runtime, CommandError> {
+    Ok(Builder::new_multi_thread().enable_all().build().context("cannot start the runtime")?)
+}
+
+/// Everything that serves calls, whatever wire they come from.
+#[derive(Debug)]
+pub(crate) struct Host {
+    pub(crate) gate: Arc<Gate>,
+    pub(crate) store: Arc<Store>,
+    log: Option<Arc<LogFile>>,
+}
+
+impl Host {
+    pub(crate) async fn start(config: &Config, stderr: Stderr) -> Result<Self, CommandError> {
+        let catalog = catalog(config)?;
+        // The data folder first: it sets up its own protection before the log goes into it.
+        let store = Arc::new(Store::open(&config.data_dir).await.map_err(store_error)?);
+        let log = logging::start(&config.log.file, logging::filter(config.log.level), stderr).map_err(log_error)?;
+        let recorder = Recorder {
+            metrics: Arc::new(Metrics::new()),
+            call_log: log.clone().map(|log| log as _),
+            audit: match config.audit {
+                Switch::On => Some(Arc::new(store.audit_log())),
+                Switch::Off => None,
+            },
+            tasks: TaskTracker::new(),
+        };
+        let gate = Arc::new(Gate::new(catalog, policy(config), Arc::new(NoApprover), recorder));
+        Ok(Self { gate, store, log })
+    }
+
+    /// Writes what is waiting; nothing may call any more.
+    pub(crate) async fn stop(self) {
+        let tasks = &self.gate.recorder().tasks;
+        tasks.close();
+        tasks.wait().await;
+        if let Err(error) = self.store.close().await {
+            tracing::error!(%error, "audit entries were lost at the end");
+        }
+        if let Some(log) = self.log {
+            log.close();
+        }
+    }
+}
+
+/// Ready as long as the store can be written.
+#[derive(Debug)]
+pub(crate) struct StoreReadiness(pub(crate) Arc<Store>);
+
+impl Readiness for StoreReadiness {
+    fn check(&self) -> BoxFuture<'_, Result<(), String>> {
+        Box::pin(async { self.0.ping().await.map_err(|error| error.to_string()) })
+    }
+}
+
+pub(crate) fn store_error(error: StoreError) -> CommandError {
+    let hint = match &error {
+        StoreError::Folder { .. } => "make the folder writable for you, or set `data_dir` to another one",
+        StoreError::NotThere { .. } => "nothing was recorded there yet; is `data_dir` the right folder?",
+        StoreError::Locked { .. } => "wait for the other process, or end it if it hangs",
+        StoreError::NewerSchema { .. } => "run that newer version of Countersign, or set `data_dir` to another folder",
+        StoreError::Corrupt { .. } => "move the database aside to start anew; `countersign doctor` looks closer",
+        StoreError::Open { .. }
+        | StoreError::Migrate { .. }
+        | StoreError::Read(_)
+        | StoreError::Unwritable
+        | StoreError::UnreadableRecord { .. }
+        | StoreError::Export(_)
+        | StoreError::Unflushed { .. } => "`countersign doctor` looks closer",
+    };
+    CommandError::new(ExitCode::Usage, error).hint(hint)
+}
+
+fn log_error(error: LogFileError) -> CommandError {
+    CommandError::new(ExitCode::Usage, error).hint("set `log.file` to a place you can write, or `log.level: off`")
+}

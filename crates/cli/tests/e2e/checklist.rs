@@ -1,0 +1,203 @@
+//! The contributor's checklist, run over every tool of the catalog: listed, allowed, valid input accepted, each kind of
+//! invalid input refused, a malformed output caught, the result parsed. A new tool is covered by being in the list.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use countersign_contract::{
+    Access, AnyTool, BoxFuture, CallContext, Caller, Contract, Example, Progress, ToolError, contract_file,
+};
+use countersign_host::{Call, Catalog, Gate, Metrics, NoApprover, Policy, Recorder, Wire};
+use serde_json::{Value, json};
+use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
+
+use crate::env::{Server, TestEnv};
+use crate::invalid::invalid_inputs;
+
+#[test]
+fn every_tool_is_listed_with_its_contract() {
+    let env = TestEnv::new();
+    let server = env.serve();
+    let listed: BTreeSet<_> = names(&server.get("/v1/tools").json()["tools"]);
+    let on_the_command_line = names(&env.json(&["tools", "--json"])["tools"]);
+    let built_in: BTreeSet<_> = tools().iter().map(|tool| tool.contract().name.to_string()).collect();
+    assert_eq!((&listed, &on_the_command_line), (&built_in, &built_in));
+    for tool in tools() {
+        let contract = tool.contract();
+        let shown = server.get(&format!("/v1/tools/{}", contract.name)).json();
+        assert_eq!(shown["inputSchema"], *contract.input.raw());
+        assert_eq!(shown["outputSchema"], contract.output_schema());
+        for key in ["name", "description", "effect", "constraints", "examples", "digest"] {
+            assert!(!shown[key].is_null(), "{}: {key}", contract.name);
+        }
+        assert_eq!(env.json(&["contracts", "show", contract.name.as_str(), "--json"]), contract_file(contract));
+    }
+}
+
+#[test]
+fn every_tool_can_be_allowed_and_forbidden() {
+    for tool in tools() {
+        let name = &tool.contract().name;
+        let env = TestEnv::with_config(&format!(
+            "auth: {{tokens: [{{name: one, token: token-one, tools: [{name}]}}, {{name: none, token: token-none, tools: []}}]}}"
+        ));
+        let server = env.serve();
+        let ask = |token: &str, path: &str| {
+            let bearer = format!("Bearer {token}");
+            crate::http::request(server.address, "GET", path, &[("authorization", &bearer)], b"")
+        };
+        assert_eq!(names(&ask("token-one", "/v1/tools").json()["tools"]), [name.to_string()].into());
+        assert_eq!(ask("token-none", "/v1/tools").json(), json!({"tools": []}));
+        assert_eq!(ask("token-none", &format!("/v1/tools/{name}")).status, 404);
+    }
+}
+
+#[test]
+fn every_example_of_every_tool_runs_on_every_wire() {
+    let env = TestEnv::new();
+    let server = env.serve();
+    for tool in tools() {
+        let contract = tool.contract();
+        assert!(!contract.terms.examples.is_empty(), "{} has no example", contract.name);
+        for example in &contract.terms.examples {
+            for result in
+                [enveloped(&server, contract, example), bare(&server, contract, example), cli(&env, contract, example)]
+            {
+                assert!(contract.success.is_valid(&result), "{result}");
+                tool.parse(&result).unwrap();
+                assert_eq!(steady(&result, example), steady(&example.output, example), "{}", example.title);
+            }
+        }
+    }
+}
+
+#[test]
+fn every_tool_refuses_every_kind_of_invalid_input() {
+    let env = TestEnv::new();
+    let server = env.serve();
+    let mut refused = 0;
+    for tool in tools() {
+        let contract = tool.contract();
+        let valid = &contract.terms.examples[0].input;
+        for (what, arguments) in invalid_inputs(contract.input.raw(), valid) {
+            let answer = server.post(&format!("/mcp/tool/{}", contract.name), &arguments.to_string());
+            let result = answer.json();
+            assert_eq!((answer.status, &result["code"]), (400, &json!("VALIDATION_ERROR")), "{what}: {result}");
+            assert!(contract.error.is_valid(&result), "{what}: {result}");
+            assert!(!contract.success.is_valid(&result), "{what}: {result}");
+            refused += 1;
+        }
+    }
+    assert!(refused >= 10, "the generator made only {refused} inputs");
+}
+
+#[tokio::test]
+async fn every_malformed_output_is_caught_by_the_gate() {
+    for tool in tools() {
+        let example = &tool.contract().terms.examples[0];
+        for (what, output) in malformed(tool.contract(), &example.output) {
+            let lying: Arc<dyn AnyTool> = Arc::new(Lying { promise: Arc::clone(&tool), output: output.clone() });
+            let reply = gate(lying).call(call(tool.contract(), example)).await.unwrap().reply;
+            assert_eq!(reply.structured["code"], "CONTRACT_VIOLATION", "{what}: {output}");
+            assert!(tool.contract().error.is_valid(&reply.structured), "{what}");
+        }
+        let honest: Arc<dyn AnyTool> = Arc::new(Lying { promise: Arc::clone(&tool), output: example.output.clone() });
+        let reply = gate(honest).call(call(tool.contract(), example)).await.unwrap().reply;
+        assert!(!reply.is_error(), "what was promised passes: {}", reply.text);
+    }
+}
+
+fn tools() -> Vec<Arc<dyn AnyTool>> {
+    countersign_tools::all().unwrap()
+}
+
+fn names(tools: &Value) -> BTreeSet<String> {
+    tools.as_array().unwrap().iter().map(|tool| tool["name"].as_str().unwrap().to_owned()).collect()
+}
+
+fn enveloped(server: &Server, contract: &Contract, example: &Example) -> Value {
+    let answer = server.post(&format!("/v1/tools/{}", contract.name), &json!({"args": example.input}).to_string());
+    let mut body = answer.json();
+    assert_eq!((answer.status, &body["ok"], &body["tool"]), (200, &json!(true), &json!(contract.name)), "{body}");
+    body["result"].take()
+}
+
+fn bare(server: &Server, contract: &Contract, example: &Example) -> Value {
+    server.post(&format!("/mcp/tool/{}", contract.name), &example.input.to_string()).json()
+}
+
+fn cli(env: &TestEnv, contract: &Contract, example: &Example) -> Value {
+    env.json(&["call", contract.name.as_str(), "--json", "--args", &example.input.to_string()])
+}
+
+/// An output without what differs from run to run.
+fn steady(output: &Value, example: &Example) -> Value {
+    let mut output = output.clone();
+    for pointer in &example.varies {
+        *output.pointer_mut(pointer).unwrap() = json!("…");
+    }
+    output
+}
+
+/// A good output, spoiled in each way that its schema forbids.
+fn malformed(contract: &Contract, good: &Value) -> Vec<(String, Value)> {
+    let mut spoiled = vec![
+        ("null".to_owned(), Value::Null),
+        ("a text".to_owned(), json!("free text")),
+        ("the error branch as a success".to_owned(), json!({"error": "x", "code": "NOT_FOUND"})),
+    ];
+    for name in contract.success.raw()["required"].as_array().unwrap() {
+        let name = name.as_str().unwrap();
+        let mut without = good.clone();
+        without.as_object_mut().unwrap().remove(name);
+        spoiled.push((format!("without `{name}`"), without));
+        let mut wrong = good.clone();
+        wrong[name] = json!({"unexpected": ["shape"]});
+        spoiled.push((format!("`{name}` of another type"), wrong));
+    }
+    if contract.success.raw()["additionalProperties"] == json!(false) {
+        let mut more = good.clone();
+        more["smuggled"] = json!("x");
+        spoiled.push(("with an undeclared key".to_owned(), more));
+    }
+    spoiled
+}
+
+/// Promises what a tool promises and answers what it is told to.
+struct Lying {
+    promise: Arc<dyn AnyTool>,
+    output: Value,
+}
+
+impl AnyTool for Lying {
+    fn contract(&self) -> &Arc<Contract> {
+        self.promise.contract()
+    }
+
+    fn call_json<'a>(&'a self, _ctx: &'a CallContext, _arguments: Value) -> BoxFuture<'a, Result<Value, ToolError>> {
+        Box::pin(async { Ok(self.output.clone()) })
+    }
+
+    fn parse(&self, result: &Value) -> Result<(), serde_json::Error> {
+        self.promise.parse(result)
+    }
+}
+
+fn gate(tool: Arc<dyn AnyTool>) -> Gate {
+    let recorder =
+        Recorder { metrics: Arc::new(Metrics::new()), call_log: None, audit: None, tasks: TaskTracker::new() };
+    Gate::new(Catalog::new(vec![tool]).unwrap(), Policy::default(), Arc::new(NoApprover), recorder)
+}
+
+fn call(contract: &Contract, example: &Example) -> Call {
+    Call {
+        tool: contract.name.to_string(),
+        arguments: example.input.clone(),
+        caller: Arc::new(Caller { name: "test".to_owned(), access: Access::All }),
+        wire: Wire::Cli,
+        session: None,
+        cancelled: CancellationToken::new(),
+        progress: Progress::default(),
+    }
+}
