@@ -1,0 +1,31 @@
+-- One row per process that wrote an audit record. Ids count up from 1 without holes, so a removed chain leaves one.
+CREATE TABLE audit_chain (
+    id         INTEGER PRIMARY KEY,
+    uuid       TEXT NOT NULL,
+    opened_at  TEXT NOT NULL,
+    -- Where the chain before this one stood when this one was opened; NULL in the first.
+    link_chain INTEGER,
+    link_seq   INTEGER,
+    link_hash  BLOB,
+    head_seq   INTEGER NOT NULL,
+    head_hash  BLOB NOT NULL
+) STRICT;
+
+-- `body` is the exact text that was hashed. The key is the chain's id and, in its lower 32 bits, the record's number:
+-- with (chain, seq) as the key, WITHOUT ROWID, a record cost twice as much to add. No foreign key to `audit_chain`: it
+-- would cost a lookup per record, and verification finds records without a chain anyway.
+CREATE TABLE audit_record (
+    place INTEGER PRIMARY KEY,
+    body  TEXT NOT NULL,
+    hash  BLOB NOT NULL,
+    chain INTEGER GENERATED ALWAYS AS (place >> 32) VIRTUAL,
+    seq   INTEGER GENERATED ALWAYS AS (place & 0xffffffff) VIRTUAL
+) STRICT;
+
+-- How many chains were ever opened: the newest chain has no later one that would notice its removal.
+CREATE TABLE audit_anchor (
+    only_row      INTEGER PRIMARY KEY CHECK (only_row = 1),
+    chains_opened INTEGER NOT NULL
+) STRICT;
+
+INSERT INTO audit_anchor (only_row, chains_opened) VALUES (1, 0);

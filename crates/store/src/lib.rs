@@ -1,0 +1,21 @@
+//! What must outlive the process.
+//!
+//! [`Store`] opens the data folder; many processes share one. Whatever is written goes through one writer per process,
+//! which puts everything that arrives together into one transaction and answers nobody before it is on disk. The audit
+//! log is a hash chain per process ([`AuditWriter`]), checked by [`Store::verify`] without trusting the database.
+
+mod backlog;
+mod chain;
+mod error;
+mod record;
+mod sqlite;
+mod stats;
+mod store;
+mod verify;
+
+pub use chain::ChainHash;
+pub use error::StoreError;
+pub use record::{Gap, RawRecord, Record, RecordBody};
+pub use stats::{Durations, ToolStats};
+pub use store::{AuditWriter, Store};
+pub use verify::{Extent, Finding, FindingKind, Verdict};

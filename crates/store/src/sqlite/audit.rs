@@ -1,0 +1,302 @@
+//! This process's audit chain in the database: opened with its first entry, its head moved in the transaction that
+//! adds the records. After a failed commit nobody knows whether it took place, so the next one looks first.
+
+use std::ops::RangeInclusive;
+use std::sync::Arc;
+
+use jiff::Timestamp;
+use sqlx::sqlite::SqliteConnection;
+use sqlx::{AssertSqlSafe, Row as _};
+use uuid::Uuid;
+
+use super::commit::WriteFailure;
+use crate::backlog::Carried;
+use crate::chain::{ChainHash, Head, Link, Opening};
+use crate::record::Draft;
+
+/// A statement costs as much as several rows, so rows go in by the hundred.
+const ROWS_PER_INSERT: usize = 128;
+
+/// Up to this size statements stay prepared; between it and the full size there are too many of them.
+const SMALL_INSERT: usize = 8;
+
+/// What fits into the lower half of a record's key. A longer chain is continued in a new one.
+const SEQ_MAX: i64 = 0xffff_ffff;
+const SEQ_BITS: u32 = 32;
+
+#[derive(Debug)]
+pub(super) struct ChainWriter {
+    /// As it is known to be on disk.
+    chain: Option<OwnChain>,
+    /// What the last commit tried to make of it, until its outcome is known.
+    attempt: Option<Attempt>,
+    full_insert: Arc<str>,
+}
+
+#[derive(Debug, Clone)]
+pub(super) struct OwnChain {
+    id: i64,
+    uuid: String,
+    head: Head,
+}
+
+#[derive(Debug)]
+struct Attempt {
+    chain: OwnChain,
+    carried: Carried,
+}
+
+struct NewRecord {
+    seq: i64,
+    body: String,
+    hash: ChainHash,
+}
+
+impl ChainWriter {
+    pub(super) fn new() -> Self {
+        Self { chain: None, attempt: None, full_insert: insert_statement(ROWS_PER_INSERT) }
+    }
+
+    /// To be called when the connection is another one: the database may be another one, too.
+    pub(super) fn doubt(&mut self) {
+        if self.attempt.is_none() {
+            self.attempt = self.chain.clone().map(|chain| Attempt { chain, carried: Carried::default() });
+        }
+    }
+
+    /// Finds out how the last commit ended, if that is open. Answers what of the backlog is in the database already:
+    /// a sync that failed may have been enough for the log to be recovered with the commit in it.
+    pub(super) async fn resume(&mut self, connection: &mut SqliteConnection) -> Result<Option<Carried>, WriteFailure> {
+        let Some(attempt) = &self.attempt else { return Ok(None) };
+        let stored = sqlx::query("SELECT head_seq, head_hash FROM audit_chain WHERE id = ? AND uuid = ?")
+            .bind(attempt.chain.id)
+            .bind(&attempt.chain.uuid)
+            .fetch_optional(connection)
+            .await?
+            .map(|row| read_head(&row, 0))
+            .transpose()?
+            .flatten();
+        let committed = stored == Some(attempt.chain.head);
+        if !committed && stored != self.chain.as_ref().map(|chain| chain.head) {
+            tracing::error!(
+                chain = attempt.chain.id,
+                "this process's audit chain is not as it left it, a new one follows"
+            );
+            self.chain = None;
+        }
+        let attempt = self.attempt.take().filter(|_| committed);
+        Ok(attempt.map(|attempt| {
+            self.chain = Some(attempt.chain);
+            attempt.carried
+        }))
+    }
+
+    /// Adds the records and moves the head; `carried` is what of the backlog is among them.
+    pub(super) async fn extend(
+        &mut self,
+        connection: &mut SqliteConnection,
+        carried: Carried,
+        drafts: &[&Draft],
+    ) -> Result<Option<OwnChain>, WriteFailure> {
+        if drafts.is_empty() {
+            return Ok(None);
+        }
+        let room = |chain: &&OwnChain| i64::try_from(drafts.len()).is_ok_and(|more| more <= SEQ_MAX - chain.head.seq);
+        let (before, opening) = match self.chain.as_ref().filter(room) {
+            Some(chain) => (chain.clone(), None),
+            None => open(connection).await.map(|(chain, opening)| (chain, Some(opening)))?,
+        };
+        let (head, records) = follow(before.head, drafts);
+        let after = OwnChain { head, ..before.clone() };
+        self.attempt = Some(Attempt { chain: after.clone(), carried });
+        match opening {
+            Some(opening) => insert_chain(connection, &after, &opening).await?,
+            None => move_head(connection, &before, &after).await?,
+        }
+        self.insert(connection, after.id, records).await?;
+        Ok(Some(after))
+    }
+
+    /// The transaction that [`Self::extend`] was part of is on disk.
+    pub(super) fn confirm(&mut self, extended: Option<OwnChain>) {
+        self.attempt = None;
+        if extended.is_some() {
+            self.chain = extended;
+        }
+    }
+
+    async fn insert(
+        &self,
+        connection: &mut SqliteConnection,
+        chain: i64,
+        records: Vec<NewRecord>,
+    ) -> Result<(), sqlx::Error> {
+        let mut records = records.into_iter();
+        while let rows @ 1.. = records.len().min(ROWS_PER_INSERT) {
+            let statement =
+                if rows == ROWS_PER_INSERT { Arc::clone(&self.full_insert) } else { insert_statement(rows) };
+            let mut query = sqlx::query(AssertSqlSafe(statement));
+            for record in records.by_ref().take(rows) {
+                query = query.bind(place(chain, record.seq)).bind(record.body).bind(record.hash.as_bytes().to_vec());
+            }
+            let kept = rows == ROWS_PER_INSERT || rows <= SMALL_INSERT;
+            query.persistent(kept).execute(&mut *connection).await?;
+        }
+        Ok(())
+    }
+}
+
+/// The key of a record. One number, because appending under two costs twice as much.
+pub(super) fn place(chain: i64, seq: i64) -> i64 {
+    chain.saturating_mul(1 << SEQ_BITS).saturating_add(seq)
+}
+
+/// The keys of all records that a chain can have.
+pub(super) fn places(chain: i64) -> RangeInclusive<i64> {
+    place(chain, 0)..=place(chain, SEQ_MAX)
+}
+
+fn insert_statement(rows: usize) -> Arc<str> {
+    let mut text = "INSERT INTO audit_record (place, body, hash) VALUES (?, ?, ?)".to_owned();
+    text.extend(std::iter::repeat_n(", (?, ?, ?)", rows.saturating_sub(1)));
+    text.into()
+}
+
+fn follow(mut head: Head, drafts: &[&Draft]) -> (Head, Vec<NewRecord>) {
+    let records = drafts.iter().map(|draft| {
+        let seq = head.seq + 1;
+        let body = draft.with_seq(seq);
+        head = Head { seq, hash: head.hash.followed_by(body.as_bytes()) };
+        NewRecord { seq, body, hash: head.hash }
+    });
+    let records = records.collect();
+    (head, records)
+}
+
+/// Decides what the new chain is; nothing is written yet. The write lock is held, so no other process does the same.
+async fn open(connection: &mut SqliteConnection) -> Result<(OwnChain, Opening), sqlx::Error> {
+    let opened: Option<i64> =
+        sqlx::query_scalar("SELECT chains_opened FROM audit_anchor").fetch_optional(&mut *connection).await?;
+    let last = sqlx::query("SELECT head_seq, head_hash, id FROM audit_chain ORDER BY id DESC LIMIT 1")
+        .fetch_optional(connection)
+        .await?;
+    let (last_id, link) = match last {
+        Some(row) => {
+            let chain = row.try_get(2)?;
+            (chain, read_head(&row, 0)?.map(|head| Link { chain, head }))
+        }
+        None => (0, None),
+    };
+    let uuid = Uuid::now_v7().to_string();
+    let opening = Opening { uuid: uuid.clone(), opened_at: Timestamp::now().to_string(), link };
+    let id = opened.unwrap_or_default().max(last_id) + 1;
+    Ok((OwnChain { id, uuid, head: Head { seq: 0, hash: opening.hash() } }, opening))
+}
+
+async fn insert_chain(
+    connection: &mut SqliteConnection,
+    chain: &OwnChain,
+    opening: &Opening,
+) -> Result<(), sqlx::Error> {
+    sqlx::query(
+        "INSERT INTO audit_chain (id, uuid, opened_at, link_chain, link_seq, link_hash, head_seq, head_hash) \
+         VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+    )
+    .bind(chain.id)
+    .bind(&opening.uuid)
+    .bind(&opening.opened_at)
+    .bind(opening.link.map(|link| link.chain))
+    .bind(opening.link.map(|link| link.head.seq))
+    .bind(opening.link.map(|link| link.head.hash.as_bytes().to_vec()))
+    .bind(chain.head.seq)
+    .bind(chain.head.hash.as_bytes().to_vec())
+    .execute(&mut *connection)
+    .await?;
+    sqlx::query("UPDATE audit_anchor SET chains_opened = ?").bind(chain.id).execute(connection).await?;
+    Ok(())
+}
+
+async fn move_head(connection: &mut SqliteConnection, before: &OwnChain, after: &OwnChain) -> Result<(), WriteFailure> {
+    let moved = sqlx::query(
+        "UPDATE audit_chain SET head_seq = ?, head_hash = ? WHERE id = ? AND uuid = ? AND head_seq = ? AND head_hash = ?",
+    )
+    .bind(after.head.seq)
+    .bind(after.head.hash.as_bytes().to_vec())
+    .bind(before.id)
+    .bind(&before.uuid)
+    .bind(before.head.seq)
+    .bind(before.head.hash.as_bytes().to_vec())
+    .execute(connection)
+    .await?;
+    if moved.rows_affected() == 1 { Ok(()) } else { Err(WriteFailure::ChainChanged) }
+}
+
+/// From two columns; `None` where they do not hold a head.
+pub(super) fn read_head(row: &sqlx::sqlite::SqliteRow, column: usize) -> Result<Option<Head>, sqlx::Error> {
+    let seq: Option<i64> = row.try_get(column)?;
+    let hash: Option<&[u8]> = row.try_get(column + 1)?;
+    Ok(seq.zip(hash.and_then(ChainHash::from_stored)).map(|(seq, hash)| Head { seq, hash }))
+}
+
+#[cfg(test)]
+mod tests {
+    use sqlx::Connection as _;
+    use sqlx::sqlite::SqliteConnection;
+
+    use super::{ChainWriter, Head};
+    use crate::backlog::{Backlog, Carried};
+    use crate::record::Draft;
+    use crate::record::tests::answered;
+    use crate::sqlite::connect::{IfMissing, Place, connect};
+
+    #[tokio::test]
+    async fn a_commit_whose_answer_was_lost_is_not_made_twice() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut connection = connect(&Place::new(folder.path()), IfMissing::Create).await.unwrap();
+        let mut chain = ChainWriter::new();
+        let mut backlog = Backlog::default();
+        // The first opens the chain, the second moves its head.
+        for records in [1, 2] {
+            backlog.push(Draft::of_entry(&answered()).unwrap());
+            let carried = backlog.carried();
+            let mut transaction = connection.begin().await.unwrap();
+            let drafts: Vec<&Draft> = backlog.drafts().collect();
+            chain.extend(&mut transaction, carried, &drafts).await.unwrap();
+            transaction.commit().await.unwrap();
+
+            assert_eq!(resume(&mut chain, &mut connection).await, Some(carried));
+            assert_eq!(head(&chain).map(|head| head.seq), Some(records));
+            assert_eq!(resume(&mut chain, &mut connection).await, None, "once is enough");
+            backlog.settle(carried);
+        }
+    }
+
+    #[tokio::test]
+    async fn a_commit_that_did_not_take_place_is_made_again() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut connection = connect(&Place::new(folder.path()), IfMissing::Create).await.unwrap();
+        let mut chain = ChainWriter::new();
+        let draft = Draft::of_entry(&answered()).unwrap();
+        for before in [None, Some(1)] {
+            let mut transaction = connection.begin().await.unwrap();
+            chain.extend(&mut transaction, Carried::default(), &[&draft]).await.unwrap();
+            transaction.rollback().await.unwrap();
+            assert_eq!(resume(&mut chain, &mut connection).await, None);
+            assert_eq!(head(&chain).map(|head| head.seq), before);
+
+            let mut transaction = connection.begin().await.unwrap();
+            let extended = chain.extend(&mut transaction, Carried::default(), &[&draft]).await.unwrap();
+            transaction.commit().await.unwrap();
+            chain.confirm(extended);
+        }
+        assert_eq!(head(&chain).map(|head| head.seq), Some(2));
+    }
+
+    async fn resume(chain: &mut ChainWriter, connection: &mut SqliteConnection) -> Option<Carried> {
+        chain.resume(connection).await.unwrap()
+    }
+
+    fn head(chain: &ChainWriter) -> Option<Head> {
+        chain.chain.as_ref().map(|chain| chain.head)
+    }
+}

@@ -1,0 +1,149 @@
+//! One transaction for everything that arrived together, and so one sync.
+//!
+//! Each job has its own savepoint: one that fails undoes itself and nobody else. Nobody is answered here; the writer
+//! does that once the transaction is on disk. A request that is dropped unanswered tells its caller so by that.
+
+use std::panic::AssertUnwindSafe;
+
+use countersign_contract::{AuditEntry, BoxFuture};
+use futures_util::FutureExt as _;
+use sqlx::Connection as _;
+use sqlx::sqlite::SqliteConnection;
+use tokio::sync::oneshot;
+
+use super::audit::ChainWriter;
+use super::is_statement_failure;
+use crate::StoreError;
+use crate::backlog::Backlog;
+use crate::record::Draft;
+
+/// What a job leaves behind.
+#[derive(Debug)]
+pub(crate) struct Done<T> {
+    pub(crate) value: T,
+    /// Chained in the same commit, so that neither exists without the other.
+    pub(crate) audit: Option<AuditEntry>,
+}
+
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum CommitError {
+    /// Nothing of the job was kept; its neighbours were.
+    #[error("a statement failed")]
+    Statement(#[source] sqlx::Error),
+    /// The log has the cause.
+    #[error("the database cannot be written")]
+    Unavailable,
+}
+
+/// Why nothing of a transaction was kept.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum WriteFailure {
+    #[error("there is no connection to the database")]
+    Connect(#[from] StoreError),
+    #[error("the database refused the transaction")]
+    Database(#[from] sqlx::Error),
+    #[error("this process's audit chain was changed from outside")]
+    ChainChanged,
+    #[error("a gap cannot be put into words")]
+    Gap(#[from] serde_json::Error),
+}
+
+pub(super) enum Request {
+    Entry(Draft, oneshot::Sender<()>),
+    Job(Job),
+}
+
+pub(super) type Job = Box<dyn for<'c> FnOnce(&'c mut SqliteConnection) -> BoxFuture<'c, Result<Ran, Abort>> + Send>;
+pub(super) type Answer = Box<dyn FnOnce() + Send>;
+
+pub(super) struct Ran {
+    audit: Option<Draft>,
+    answer: Answer,
+}
+
+pub(super) enum Abort {
+    /// The job has its answer already: nothing that comes after can change it.
+    Job,
+    Batch(sqlx::Error),
+}
+
+/// A job must hand back the database's errors rather than go on: some of them end the transaction it runs in.
+pub(super) fn job<T, F>(work: F) -> (Request, oneshot::Receiver<Result<T, CommitError>>)
+where
+    T: Send + 'static,
+    F: for<'c> FnOnce(&'c mut SqliteConnection) -> BoxFuture<'c, Result<Done<T>, sqlx::Error>> + Send + 'static,
+{
+    let (reply, answered) = oneshot::channel();
+    let job: Job = Box::new(move |connection| {
+        Box::pin(async move {
+            let refuse = |reply: oneshot::Sender<_>, error| {
+                drop(reply.send(Err(CommitError::Statement(error))));
+                Err(Abort::Job)
+            };
+            match work(connection).await {
+                Ok(Done { value, audit }) => match audit.as_ref().map(Draft::of_entry).transpose() {
+                    Ok(audit) => Ok(Ran { audit, answer: Box::new(move || drop(reply.send(Ok(value)))) }),
+                    Err(error) => refuse(reply, sqlx::Error::Encode(error.into())),
+                },
+                Err(error) if is_statement_failure(&error) => refuse(reply, error),
+                Err(error) => Err(Abort::Batch(error)),
+            }
+        })
+    });
+    (Request::Job(job), answered)
+}
+
+pub(super) async fn commit(
+    connection: &mut SqliteConnection,
+    chain: &mut ChainWriter,
+    backlog: &mut Backlog,
+    requests: Vec<Request>,
+) -> Result<Vec<Answer>, WriteFailure> {
+    // Immediate: a transaction that begins as a reader cannot wait for its turn to write.
+    let mut transaction = connection.begin_with("BEGIN IMMEDIATE").await?;
+    if let Some(already_there) = chain.resume(&mut transaction).await? {
+        backlog.settle(already_there);
+    }
+    let mut answers = Vec::with_capacity(requests.len());
+    let mut entries = Vec::with_capacity(requests.len());
+    for request in requests {
+        let ran = match request {
+            Request::Entry(draft, reply) => {
+                // Whoever went away while waiting needs no answer.
+                let answer = Box::new(move || reply.send(()).unwrap_or_default());
+                Some(Ran { audit: Some(draft), answer })
+            }
+            Request::Job(job) => run(&mut transaction, job).await?,
+        };
+        if let Some(ran) = ran {
+            entries.extend(ran.audit);
+            answers.push(ran.answer);
+        }
+    }
+    let gap = backlog.gap().map(Draft::of_gap).transpose()?;
+    let carried = backlog.carried();
+    let drafts: Vec<&Draft> = backlog.drafts().chain(&gap).chain(&entries).collect();
+    let extended = chain.extend(&mut transaction, carried, &drafts).await?;
+    transaction.commit().await?;
+    chain.confirm(extended);
+    backlog.settle(carried);
+    Ok(answers)
+}
+
+/// `None` where the job failed and was undone.
+async fn run(transaction: &mut SqliteConnection, job: Job) -> Result<Option<Ran>, WriteFailure> {
+    let mut savepoint = transaction.begin().await?;
+    // The writer serves the whole process and must survive one job's panic.
+    let outcome = AssertUnwindSafe(async { job(&mut savepoint).await }).catch_unwind().await;
+    match outcome {
+        Ok(Ok(ran)) => {
+            savepoint.commit().await?;
+            Ok(Some(ran))
+        }
+        Ok(Err(Abort::Batch(error))) => Err(error.into()),
+        Ok(Err(Abort::Job)) | Err(_) => {
+            savepoint.rollback().await?;
+            Ok(None)
+        }
+    }
+}

@@ -1,0 +1,203 @@
+//! Real stores, changed behind their back with plain SQL.
+
+use std::path::Path;
+
+use countersign_contract::{AuditLog as _, Durability};
+use sqlx::sqlite::{SqliteConnectOptions, SqliteConnection};
+use sqlx::{Connection as _, Executor as _};
+
+use super::FindingKind::{BrokenLink, Changed, HeadMismatch, Missing, OutOfOrder, RemovedChain, Unreadable};
+use super::{Extent, Finding, FindingKind, Verdict};
+use crate::Store;
+use crate::record::tests::answered;
+
+/// Three processes' chains with so many records each.
+const CHAINS: i64 = 3;
+const RECORDS: i64 = 5;
+
+/// What was done, how, and what must be said about it.
+const CASES: &[(&str, &str, &[Finding])] = &[
+    (
+        "a changed text",
+        "UPDATE audit_record SET body = replace(body, 'read_file', 'read_tile') WHERE chain = 2 AND seq = 3",
+        &[record(Changed, 2, 3)],
+    ),
+    (
+        "a changed text at the end of the last chain",
+        "UPDATE audit_record SET body = replace(body, 'read_file', 'read_tile') WHERE chain = 3 AND seq = 5",
+        &[record(Changed, 3, 5)],
+    ),
+    (
+        "a changed hash",
+        "UPDATE audit_record SET hash = zeroblob(32) WHERE chain = 1 AND seq = 2",
+        &[record(Changed, 1, 2)],
+    ),
+    (
+        "a changed text with its hash made to fit nothing",
+        "UPDATE audit_record SET body = replace(body, '1234', '1'), hash = zeroblob(32) WHERE chain = 1 AND seq = 2",
+        &[record(Changed, 1, 2), record(Changed, 1, 3)],
+    ),
+    ("a removed first record", "DELETE FROM audit_record WHERE chain = 1 AND seq = 1", &[record(Missing, 1, 1)]),
+    ("a removed record", "DELETE FROM audit_record WHERE chain = 2 AND seq = 3", &[record(Missing, 2, 3)]),
+    ("a removed last record", "DELETE FROM audit_record WHERE chain = 3 AND seq = 5", &[record(Missing, 3, 5)]),
+    (
+        "a removed last record that a later chain links to",
+        "DELETE FROM audit_record WHERE chain = 2 AND seq = 5",
+        &[chain(BrokenLink, 3), record(Missing, 2, 5)],
+    ),
+    (
+        "swapped neighbours",
+        "UPDATE audit_record SET place = -seq WHERE chain = 2 AND seq IN (2, 3); \
+         UPDATE audit_record SET place = (2 << 32) + 5 + place WHERE place < 0",
+        &[record(OutOfOrder, 2, 2), record(OutOfOrder, 2, 3)],
+    ),
+    (
+        "swapped records far apart",
+        "UPDATE audit_record SET place = -seq WHERE chain = 2 AND seq IN (1, 4); \
+         UPDATE audit_record SET place = (2 << 32) + 5 + place WHERE place < 0",
+        &[record(OutOfOrder, 2, 1), record(OutOfOrder, 2, 4)],
+    ),
+    (
+        "a record before the first",
+        "INSERT INTO audit_record SELECT 2 << 32, body, hash FROM audit_record WHERE chain = 2 AND seq = 1",
+        &[record(OutOfOrder, 2, 0)],
+    ),
+    (
+        "a record from another chain",
+        "UPDATE audit_record SET (body, hash) = \
+         (SELECT body, hash FROM audit_record WHERE chain = 1 AND seq = 2) WHERE chain = 3 AND seq = 2",
+        &[record(Changed, 3, 2), record(Changed, 3, 3)],
+    ),
+    (
+        "a removed chain",
+        "DELETE FROM audit_record WHERE chain = 2; DELETE FROM audit_chain WHERE id = 2",
+        &[chain(RemovedChain, 2)],
+    ),
+    ("a removed chain that left its records", "DELETE FROM audit_chain WHERE id = 2", &[chain(RemovedChain, 2)]),
+    (
+        "the newest chain removed",
+        "DELETE FROM audit_record WHERE chain = 3; DELETE FROM audit_chain WHERE id = 3",
+        &[chain(RemovedChain, 3)],
+    ),
+    (
+        "the newest chain removed and the count made to fit, but not its records",
+        "DELETE FROM audit_chain WHERE id = 3; UPDATE audit_anchor SET chains_opened = 2",
+        &[chain(RemovedChain, 3)],
+    ),
+    (
+        "a cut tail with the head made to fit",
+        "DELETE FROM audit_record WHERE chain = 2 AND seq > 3; \
+         UPDATE audit_chain SET head_seq = 3, \
+         head_hash = (SELECT hash FROM audit_record WHERE chain = 2 AND seq = 3) WHERE id = 2",
+        &[chain(BrokenLink, 3)],
+    ),
+    (
+        "a cut tail with head and link made to fit",
+        "DELETE FROM audit_record WHERE chain = 2 AND seq > 3; \
+         UPDATE audit_chain SET head_seq = 3, \
+         head_hash = (SELECT hash FROM audit_record WHERE chain = 2 AND seq = 3) WHERE id = 2; \
+         UPDATE audit_chain SET link_seq = 3, \
+         link_hash = (SELECT hash FROM audit_record WHERE chain = 2 AND seq = 3) WHERE id = 3",
+        &[record(Changed, 3, 1)],
+    ),
+    ("a head moved back", "UPDATE audit_chain SET head_seq = 4 WHERE id = 3", &[chain(HeadMismatch, 3)]),
+    ("a head moved on", "UPDATE audit_chain SET head_seq = 6 WHERE id = 3", &[chain(HeadMismatch, 3)]),
+    (
+        "a head with another hash",
+        "UPDATE audit_chain SET head_hash = zeroblob(32) WHERE id = 1",
+        &[chain(HeadMismatch, 1)],
+    ),
+    ("a head that is none", "UPDATE audit_chain SET head_hash = x'00' WHERE id = 1", &[chain(Unreadable, 1)]),
+    (
+        "a link to another chain",
+        "UPDATE audit_chain SET link_chain = 1 WHERE id = 3",
+        &[chain(BrokenLink, 3), record(Changed, 3, 1)],
+    ),
+    (
+        "another opening time",
+        "UPDATE audit_chain SET opened_at = '2020-01-01T00:00:00Z' WHERE id = 3",
+        &[record(Changed, 3, 1)],
+    ),
+    (
+        "a text that is no JSON",
+        "UPDATE audit_record SET body = 'gone' WHERE chain = 1 AND seq = 4",
+        &[record(Unreadable, 1, 4)],
+    ),
+    (
+        "a hash that is none",
+        "UPDATE audit_record SET hash = x'00' WHERE chain = 1 AND seq = 4",
+        &[record(Unreadable, 1, 4)],
+    ),
+    ("a smaller count of chains", "UPDATE audit_anchor SET chains_opened = 2", &[chain(HeadMismatch, 3)]),
+    ("no count of chains", "DELETE FROM audit_anchor", &[chain(HeadMismatch, 3)]),
+];
+
+#[tokio::test]
+async fn an_untouched_store_verifies() {
+    let folder = tempfile::tempdir().unwrap();
+    write_chains(folder.path()).await;
+    let extent = Extent { chains: 3, records: 15, lost: 0 };
+    assert_eq!(verify_after(folder.path(), "SELECT 1").await, Verdict::Verified(extent));
+}
+
+#[tokio::test]
+async fn a_store_without_records_verifies() {
+    let folder = tempfile::tempdir().unwrap();
+    Store::open(folder.path()).await.unwrap().close().await.unwrap();
+    assert_eq!(verify_after(folder.path(), "SELECT 1").await, Verdict::Verified(Extent::default()));
+}
+
+#[tokio::test]
+async fn every_kind_of_tampering_is_found_and_named() {
+    for (what, statements, findings) in CASES {
+        let folder = tempfile::tempdir().unwrap();
+        write_chains(folder.path()).await;
+        let verdict = verify_after(folder.path(), statements).await;
+        let Verdict::Broken { extent: _, findings: found, unlisted: 0 } = verdict else {
+            panic!("{what}: {verdict:?}")
+        };
+        assert_eq!(found, *findings, "{what}");
+    }
+}
+
+#[tokio::test]
+async fn findings_are_bounded() {
+    let folder = tempfile::tempdir().unwrap();
+    let store = Store::open(folder.path()).await.unwrap();
+    for _ in 0..1100 {
+        store.audit_log().append(answered(), Durability::Batched).await.unwrap();
+    }
+    store.close().await.unwrap();
+    let verdict = verify_after(folder.path(), "UPDATE audit_record SET body = 'gone'").await;
+    let Verdict::Broken { findings, unlisted, .. } = verdict else { panic!("{verdict:?}") };
+    assert_eq!((findings.len(), unlisted), (1000, 100));
+}
+
+async fn write_chains(folder: &Path) {
+    for _ in 0..CHAINS {
+        let store = Store::open(folder).await.unwrap();
+        for _ in 0..RECORDS {
+            store.audit_log().append(answered(), Durability::Batched).await.unwrap();
+        }
+        store.close().await.unwrap();
+    }
+}
+
+async fn verify_after(folder: &Path, statements: &'static str) -> Verdict {
+    let file = SqliteConnectOptions::new().filename(folder.join("countersign.db"));
+    let mut connection = SqliteConnection::connect_with(&file).await.unwrap();
+    connection.execute(statements).await.unwrap();
+    connection.close().await.unwrap();
+    let store = Store::open_existing(folder).await.unwrap();
+    let verdict = store.verify().await.unwrap();
+    store.close().await.unwrap();
+    verdict
+}
+
+const fn record(kind: FindingKind, chain: i64, seq: i64) -> Finding {
+    Finding { kind, chain, seq: Some(seq), count: 1 }
+}
+
+const fn chain(kind: FindingKind, chain: i64) -> Finding {
+    Finding { kind, chain, seq: None, count: 1 }
+}
