@@ -47,10 +47,8 @@ fn usage(mistake: &clap::Error, json: bool) -> CommandError {
     let text = if json { mistake.render().to_string() } else { mistake.render().ansi().to_string() };
     let text = text.trim().trim_start_matches("error: ").to_owned();
     let usage = countersign_transports::ExitCode::Usage;
-    match mistake.kind() {
-        ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand => {
-            CommandError::message(usage, format!("no command given\n\n{text}"))
-        }
-        _ => CommandError::message(usage, text),
+    if mistake.kind() == ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand {
+        return CommandError::message(usage, format!("no command given\n\n{text}"));
     }
+    CommandError::message(usage, text)
 }

@@ -1,4 +1,4 @@
-//! Reading JSON from outside: as serde_json does, but a key that appears twice is an error. Which of the two a checker
+//! Reading JSON from outside: as `serde_json` does, but a key that appears twice is an error. Which of the two a checker
 //! sees and which a tool sees must never be a question.
 
 use std::fmt;
@@ -6,7 +6,7 @@ use std::fmt;
 use serde::de::{Deserialize, Deserializer, Error, MapAccess, SeqAccess, Visitor};
 use serde_json::{Map, Number, Value};
 
-/// Why a text is not JSON we accept. Depth is bounded by serde_json (128), so hostile nesting ends here too.
+/// Why a text is not JSON we accept. Depth is bounded by `serde_json` (128), so hostile nesting ends here too.
 #[derive(Debug, thiserror::Error)]
 #[error("{0}")]
 pub struct MalformedJson(serde_json::Error);

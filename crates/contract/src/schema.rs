@@ -88,10 +88,11 @@ impl Schema {
 
 fn dialect(raw: &Value) -> Result<Draft, SchemaRejected> {
     let Some(dialect) = raw.get("$schema").and_then(Value::as_str) else { return Ok(Draft::Draft202012) };
-    match Draft::default().detect(raw) {
-        Draft::Unknown => Err(SchemaRejected::UnknownDialect { dialect: dialect.chars().take(100).collect() }),
-        known => Ok(known),
+    let draft = Draft::default().detect(raw);
+    if draft == Draft::Unknown {
+        return Err(SchemaRejected::UnknownDialect { dialect: dialect.chars().take(100).collect() });
     }
+    Ok(draft)
 }
 
 fn fill_defaults(schema: &Value, instance: &mut Value) {

@@ -10,7 +10,7 @@ use std::time::Duration;
 use countersign_contract::ToolName;
 use tokio::time::Instant;
 
-const WINDOW: Duration = Duration::from_secs(60);
+const WINDOW: Duration = Duration::from_mins(1);
 
 /// Beyond this many callers and tools, those that were quiet for a whole window are forgotten.
 const MANY_KEYS: usize = 4096;
@@ -37,7 +37,7 @@ impl Limiter {
             calls.pop_front();
         }
         if calls.len() >= per_minute as usize {
-            let wait = calls.front().map_or(WINDOW, |first| WINDOW - now.duration_since(*first));
+            let wait = calls.front().map_or(WINDOW, |first| WINDOW.saturating_sub(now.duration_since(*first)));
             return Err(Wait(wait));
         }
         calls.push_back(now);

@@ -98,7 +98,7 @@ impl Metrics {
         metrics
     }
 
-    /// The Prometheus text exposition (OpenMetrics 1.0).
+    /// The Prometheus text exposition (`OpenMetrics` 1.0).
     pub fn exposition(&self) -> Result<String, std::fmt::Error> {
         let mut text = String::new();
         encode(&mut text, &self.registry)?;

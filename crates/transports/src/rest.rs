@@ -31,7 +31,6 @@ use crate::wire::http_status;
 /// Requests that may be under way at once; more are turned away, so that memory stays bounded by this many bodies.
 const MAX_IN_FLIGHT: usize = 512;
 
-/// As much of an unknown name as an answer repeats.
 const MAX_SHOWN_NAME: usize = 128;
 
 const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
@@ -92,14 +91,14 @@ async fn call_enveloped(
 ) -> Response {
     let arguments = match read_json(request, service.max_body).await.and_then(open_envelope) {
         Ok(arguments) => arguments,
-        Err(problem) => return enveloped_problem(&tool, problem),
+        Err(problem) => return enveloped_problem(&tool, &problem),
     };
     match service.call(&tool, arguments, caller).await {
         Ok(answer) => {
             let body = envelope(&tool, &answer);
             respond(&answer, body)
         }
-        Err(problem) => enveloped_problem(&tool, problem),
+        Err(problem) => enveloped_problem(&tool, &problem),
     }
 }
 
@@ -109,11 +108,11 @@ async fn call_bare(
     Path(tool): Path<String>,
     request: Request<axum::body::Body>,
 ) -> Response {
-    let called = async {
-        let arguments = read_json(request, service.max_body).await?;
-        service.call(&tool, arguments, caller).await
+    let arguments = match read_json(request, service.max_body).await {
+        Ok(arguments) => arguments,
+        Err(problem) => return problem.into_response(),
     };
-    match called.await {
+    match service.call(&tool, arguments, caller).await {
         Ok(mut answer) => {
             let body = std::mem::take(&mut answer.reply.text);
             respond(&answer, body)
@@ -135,13 +134,19 @@ impl Service {
             progress: Progress::default(),
         };
         self.gate.call(call).await.map_err(|reason| match reason {
-            NoAnswer::UnknownTool => {
-                let shown: String = tool.chars().take(MAX_SHOWN_NAME).collect();
-                Problem::new(StatusCode::NOT_FOUND, Code::NotFound, format!("Unknown tool: {shown}"))
-            }
+            NoAnswer::UnknownTool => unknown_tool(tool),
             NoAnswer::Cancelled => Problem::new(StatusCode::SERVICE_UNAVAILABLE, Code::Unavailable, "Cancelled"),
         })
     }
+}
+
+fn unknown_tool(tool: &str) -> Problem {
+    Problem::new(StatusCode::NOT_FOUND, Code::NotFound, format!("Unknown tool: {}", shown(tool)))
+}
+
+/// As much of a name from outside as goes into an answer.
+fn shown(name: &str) -> String {
+    name.chars().take(MAX_SHOWN_NAME).collect()
 }
 
 /// `{"args": {…}}`; without `args` the tool's defaults have to do.
@@ -154,8 +159,8 @@ fn open_envelope(body: Value) -> Result<Value, Problem> {
     match members.keys().next() {
         None => Ok(arguments),
         Some(key) => {
-            let shown: String = key.chars().take(MAX_SHOWN_NAME).collect();
-            Err(bad(format!("The body may have the key `args` only; arguments go inside it, and `{shown}` does not")))
+            let key = shown(key);
+            Err(bad(format!("The body has the key `{key}`; it may have `args` only, and arguments go inside that")))
         }
     }
 }
@@ -175,9 +180,8 @@ fn envelope(tool: &str, answer: &Answer) -> String {
     failure.to_string()
 }
 
-fn enveloped_problem(tool: &str, problem: Problem) -> Response {
-    let shown: String = tool.chars().take(MAX_SHOWN_NAME).collect();
-    let body = json!({"tool": shown, "ok": false, "error": problem.error, "code": problem.code});
+fn enveloped_problem(tool: &str, problem: &Problem) -> Response {
+    let body = json!({"tool": shown(tool), "ok": false, "error": problem.error, "code": problem.code});
     json_response(problem.status, body.to_string())
 }
 
@@ -207,14 +211,11 @@ async fn show_tool(
     Path(tool): Path<String>,
 ) -> Response {
     let catalog = service.gate.catalog();
-    match catalog.find(&tool, &caller) {
-        Some(found) => json_response(StatusCode::OK, description(found.contract()).to_string()),
-        None => {
-            let shown: String = tool.chars().take(MAX_SHOWN_NAME).collect();
-            let error = format!("Unknown tool: {shown}");
-            enveloped_problem(&tool, Problem::new(StatusCode::NOT_FOUND, Code::NotFound, error))
-        }
-    }
+    let found = catalog.find(&tool, &caller).map(|found| description(found.contract()));
+    found.map_or_else(
+        || enveloped_problem(&tool, &unknown_tool(&tool)),
+        |contract| json_response(StatusCode::OK, contract.to_string()),
+    )
 }
 
 async fn stats(State(service): State<Arc<Service>>, Extension(caller): Extension<Arc<Caller>>) -> Response {

@@ -82,7 +82,7 @@ fn connections_that_fit(configured: u32) -> usize {
     let mut limit = getrlimit(Resource::Nofile);
     if limit.current != limit.maximum {
         let raised = rustix::process::Rlimit { current: limit.maximum, maximum: limit.maximum };
-        if setrlimit(Resource::Nofile, raised.clone()).is_ok() {
+        if setrlimit(Resource::Nofile, raised).is_ok() {
             limit = raised;
         }
     }
@@ -95,6 +95,7 @@ fn connections_that_fit(configured: u32) -> usize {
 }
 
 fn bind_error(error: &BindError) -> CommandError {
+    #[expect(clippy::wildcard_enum_match_arm, reason = "only these three have a remedy of their own")]
     let hint = match error.source.kind() {
         ErrorKind::AddrInUse => "another program listens there: stop it, or choose a port with --listen 127.0.0.1:0",
         ErrorKind::PermissionDenied => "ports below 1024 need privileges: choose a higher one",

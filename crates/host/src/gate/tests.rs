@@ -84,10 +84,12 @@ async fn our_own_faults_are_told_by_id_only() {
 #[tokio::test]
 async fn a_panic_ends_one_call_and_no_other() {
     let bench = Arc::new(Bench::new(Policy::default()));
-    let waiting = tokio::task::JoinSet::from_iter((0..8).map(|_| {
-        let bench = Arc::clone(&bench);
-        async move { bench.call("read", json!({"behave": "wait a little"})).await.unwrap().reply.is_error() }
-    }));
+    let waiting: tokio::task::JoinSet<_> = (0..8)
+        .map(|_| {
+            let bench = Arc::clone(&bench);
+            async move { bench.call("read", json!({"behave": "wait a little"})).await.unwrap().reply.is_error() }
+        })
+        .collect();
     assert!(bench.call("read", json!({"behave": "panic"})).await.unwrap().reply.is_error());
     assert_eq!(waiting.join_all().await, [false; 8]);
 }
@@ -113,7 +115,7 @@ async fn a_call_ends_at_its_deadline() {
 #[tokio::test]
 async fn a_cancelled_call_gets_no_answer_and_is_recorded() {
     let bench = Bench::new(Policy::default());
-    let call = bench.request("read", json!({"behave": "hang"}));
+    let call = Bench::request("read", json!({"behave": "hang"}));
     call.cancelled.cancel();
     assert_eq!(bench.gate.call(call).await.unwrap_err(), NoAnswer::Cancelled);
     bench.settle().await;
@@ -124,7 +126,7 @@ async fn a_cancelled_call_gets_no_answer_and_is_recorded() {
 #[tokio::test]
 async fn a_dropped_call_is_recorded_as_well() {
     let bench = Bench::new(Policy::default());
-    let call = bench.gate.call(bench.request("write", json!({"behave": "hang"})));
+    let call = bench.gate.call(Bench::request("write", json!({"behave": "hang"})));
     assert!(tokio::time::timeout(Duration::from_millis(20), call).await.is_err());
     bench.settle().await;
     assert_eq!(bench.audit.events(), [(AuditEvent::Intent, None), (AuditEvent::Abandoned, None)]);
@@ -160,7 +162,7 @@ async fn the_rate_limit_of_the_contract_holds_until_the_operator_sets_another() 
         if expected.is_some() {
             assert_eq!(reply.structured["error"], "Rate limit exceeded for liar");
             assert_eq!(reply.structured["details"], json!({"limit_per_minute": 2, "retry_after_seconds": 60}));
-            assert_eq!(reply.failure.unwrap().retry_after, Some(Duration::from_secs(60)));
+            assert_eq!(reply.failure.unwrap().retry_after, Some(Duration::from_mins(1)));
         }
     }
     bench.gate.replace_policy(Policy { rate_per_minute: [("liar".parse().unwrap(), 0)].into(), ..Policy::default() });
@@ -175,7 +177,7 @@ async fn a_forbidden_tool_is_an_unknown_tool() {
     let only_read = Access::Only(BTreeSet::from(["read".parse().unwrap()]));
     let caller = Arc::new(Caller { name: "ci".to_owned(), access: only_read });
     for (tool, known) in [("read", true), ("write", false), ("no_such_tool", false)] {
-        let call = Call { caller: Arc::clone(&caller), ..bench.request(tool, json!({})) };
+        let call = Call { caller: Arc::clone(&caller), ..Bench::request(tool, json!({})) };
         assert_eq!(bench.gate.call(call).await.err(), (!known).then_some(NoAnswer::UnknownTool), "{tool}");
         assert_eq!(bench.gate.catalog().contracts(&caller).any(|contract| contract.name.as_str() == tool), known);
     }
@@ -306,7 +308,7 @@ struct Lines(Mutex<Vec<Value>>);
 
 #[derive(Default)]
 struct Entries {
-    entries: Mutex<Vec<AuditEntry>>,
+    all: Mutex<Vec<AuditEntry>>,
     synced: Mutex<Vec<AuditEvent>>,
     broken: AtomicBool,
 }
@@ -325,7 +327,7 @@ impl Bench {
         Self { gate: Gate::new(Catalog::new(tools).unwrap(), policy, Arc::new(NoApprover), recorder), log, audit }
     }
 
-    fn request(&self, tool: &str, arguments: Value) -> Call {
+    fn request(tool: &str, arguments: Value) -> Call {
         Call {
             tool: tool.to_owned(),
             arguments,
@@ -338,7 +340,7 @@ impl Bench {
     }
 
     async fn call(&self, tool: &str, arguments: Value) -> Result<Answer, NoAnswer> {
-        self.gate.call(self.request(tool, arguments)).await
+        self.gate.call(Self::request(tool, arguments)).await
     }
 
     /// Waits for what abandoned calls leave behind.
@@ -362,7 +364,7 @@ impl CallLog for Lines {
 
 impl Entries {
     fn events(&self) -> Vec<(AuditEvent, Option<Code>)> {
-        self.entries.lock().unwrap().iter().map(|entry| (entry.event, entry.code)).collect()
+        self.all.lock().unwrap().iter().map(|entry| (entry.event, entry.code)).collect()
     }
 }
 
@@ -375,7 +377,7 @@ impl AuditLog for Entries {
             if durability == Durability::Synced {
                 self.synced.lock().unwrap().push(entry.event);
             }
-            self.entries.lock().unwrap().push(entry);
+            self.all.lock().unwrap().push(entry);
             Ok(())
         })
     }

@@ -16,15 +16,16 @@ use crate::problem::Problem;
 pub(super) async fn guarded(State(service): State<Arc<Service>>, request: Request<Body>, next: Next) -> Response {
     let mut response = match service.guard.check(request.uri(), request.headers()) {
         Err(problem) => problem.into_response(),
-        Ok(()) => match service.in_flight.try_acquire() {
-            Ok(_permit) => next.run(request).await,
-            Err(_) => {
+        Ok(()) => {
+            if let Ok(_permit) = service.in_flight.try_acquire() {
+                next.run(request).await
+            } else {
                 let error = "Too many requests are under way; try again in a moment";
                 Problem::new(StatusCode::SERVICE_UNAVAILABLE, Code::Unavailable, error)
                     .with_header(RETRY_AFTER, HeaderValue::from_static("1"))
                     .into_response()
             }
-        },
+        }
     };
     let headers = response.headers_mut();
     // Answers are for the one who asked, and are never anything but what their type says.
