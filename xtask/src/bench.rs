@@ -1,0 +1,100 @@
+//! `cargo xtask bench`: servers measured in turns in one run, so that a busy machine is busy for all of them.
+//!
+//! What is compared is the ratio of medians over the rounds; CPU per call is preferred to calls a second.
+
+mod hello;
+mod load;
+mod report;
+
+use std::net::TcpListener;
+use std::path::{Path, PathBuf};
+
+use anyhow::Context as _;
+
+use self::load::{Loader, Sample};
+use crate::workspace::Workspace;
+use crate::{Verdict, talk};
+
+#[derive(Debug, clap::Subcommand)]
+pub(crate) enum Subject {
+    /// One small call over REST, against bare axum
+    Hello(Options),
+}
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct Options {
+    /// Print one JSON object instead of tables
+    #[arg(long)]
+    json: bool,
+    /// How often each server has its turn
+    #[arg(long, default_value_t = 7, value_parser = clap::value_parser!(u32).range(1..))]
+    rounds: u32,
+    /// How long each level of each turn is measured; CPU time comes in ticks of 10 ms, so not under 2
+    #[arg(long, default_value_t = 2, value_parser = clap::value_parser!(u32).range(2..))]
+    seconds: u32,
+    /// The load generator's source folder [default: ../shared/bench/mcpload beside the checkout]
+    #[arg(long, value_name = "DIR")]
+    loader: Option<PathBuf>,
+}
+
+pub(crate) fn run(workspace: &Workspace, subject: &Subject) -> anyhow::Result<Verdict> {
+    match subject {
+        Subject::Hello(options) => hello::run(workspace, options),
+    }
+}
+
+/// One server in the comparison.
+struct Contender<'a> {
+    name: &'static str,
+    /// Writes what it needs into the scene's folder and gives the command line that serves on the scene's port.
+    prepare: Prepare<'a>,
+}
+
+type Prepare<'a> = Box<dyn Fn(&Scene<'_>) -> anyhow::Result<String> + 'a>;
+
+/// Where one turn takes place; gone after it, so that each start finds an empty data folder.
+struct Scene<'a> {
+    folder: &'a Path,
+    port: u16,
+}
+
+/// What is asked of every server.
+struct Question {
+    path: &'static str,
+    /// `@N@` becomes a number that the answer must repeat.
+    body: &'static str,
+    callers: &'static [u32],
+}
+
+/// All samples of one contender, from all rounds and levels.
+struct Measured {
+    name: &'static str,
+    samples: Vec<Sample>,
+}
+
+/// Every contender once in each round.
+fn in_turns(
+    loader: &Loader,
+    contenders: &[Contender<'_>],
+    question: &Question,
+    options: &Options,
+) -> anyhow::Result<Vec<Measured>> {
+    let mut measured: Vec<Measured> =
+        contenders.iter().map(|contender| Measured { name: contender.name, samples: Vec::new() }).collect();
+    for round in 1..=options.rounds {
+        for (contender, measured) in contenders.iter().zip(&mut measured) {
+            talk::note(format_args!("round {round} of {}: {}", options.rounds, contender.name));
+            let folder = tempfile::tempdir().context("cannot create a temporary folder")?;
+            let scene = Scene { folder: folder.path(), port: free_port()? };
+            let command = (contender.prepare)(&scene)?;
+            measured.samples.extend(loader.measure(&scene, &command, question, options.seconds)?);
+        }
+    }
+    Ok(measured)
+}
+
+/// Another program could take it before our server does; then the turn fails and says so.
+fn free_port() -> anyhow::Result<u16> {
+    let listener = TcpListener::bind(("127.0.0.1", 0)).context("no free port")?;
+    Ok(listener.local_addr().context("no free port")?.port())
+}

@@ -1,0 +1,169 @@
+//! The load generator: built once, run once a turn, one sample a level.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::{fs, io};
+
+use anyhow::{Context as _, bail};
+use serde::Deserialize;
+
+use super::{Question, Scene};
+use crate::process;
+use crate::workspace::Workspace;
+
+/// Where the load generator lies beside a checkout.
+const USUAL_PLACE: &str = "../shared/bench/mcpload";
+
+#[derive(Debug)]
+pub(super) struct Loader {
+    program: PathBuf,
+}
+
+/// What one level of one turn gave: one line of the load generator.
+#[derive(Debug, Clone, Deserialize)]
+pub(super) struct Sample {
+    #[serde(rename = "concurrency")]
+    pub(super) callers: u32,
+    #[serde(rename = "ok")]
+    pub(super) answers: u32,
+    pub(super) errors: u64,
+    pub(super) error_kinds: serde_json::Value,
+    pub(super) rps: f64,
+    pub(super) p50_ms: f64,
+    pub(super) p99_ms: f64,
+    /// From the start of the process to its first answer.
+    pub(super) startup_init_ms: f64,
+    pub(super) rss_idle_mb: f64,
+    server_cpu_s: f64,
+}
+
+impl Sample {
+    /// Not the load generator's own quotient, which is rounded to whole microseconds: three per cent of a small call.
+    pub(super) fn cpu_us(&self) -> f64 {
+        self.server_cpu_s * 1e6 / f64::from(self.answers.max(1))
+    }
+}
+
+impl Loader {
+    pub(super) fn build(workspace: &Workspace, folder: Option<&Path>) -> anyhow::Result<Self> {
+        let folder = folder.map_or_else(|| workspace.root().join(USUAL_PLACE), Path::to_owned);
+        if !folder.join("Cargo.toml").exists() {
+            bail!("no load generator in `{}`; say where it is with `--loader DIR`", folder.display());
+        }
+        // Built from a copy: cargo writes a lockfile beside the manifest, and that folder is not ours (or read-only).
+        let target = workspace.target().join("bench");
+        let copy = target.join("mcpload");
+        mirror(&folder, &copy).with_context(|| format!("cannot copy `{}`", folder.display()))?;
+        let mut command = workspace.cargo(&["build", "--quiet", "--release", "--target-dir"]);
+        process::succeed(command.arg(&target).arg("--manifest-path").arg(copy.join("Cargo.toml")))?;
+        Ok(Self { program: target.join("release/mcpload") })
+    }
+
+    /// One turn: starts the server, measures every level, ends the server.
+    pub(super) fn measure(
+        &self,
+        scene: &Scene<'_>,
+        server: &str,
+        question: &Question,
+        seconds: u32,
+    ) -> anyhow::Result<Vec<Sample>> {
+        let levels: Vec<String> = question.callers.iter().map(u32::to_string).collect();
+        let said = scene.folder.join("stderr.log");
+        let mut command = Command::new(&self.program);
+        command.arg("--rest").arg(format!("http://127.0.0.1:{}{}", scene.port, question.path));
+        command.args(["--body", question.body, "--concurrency", &levels.join(","), "--spawn", server]);
+        command
+            .args(["--duration", &seconds.to_string(), "--warmup", "500", "--ready", "20"])
+            .arg("--stderr")
+            .arg(&said);
+        let printed = process::output(&mut command).with_context(|| {
+            let said = fs::read_to_string(&said).unwrap_or_default();
+            format!("the server said: `{}`", said.lines().last().unwrap_or_default())
+        })?;
+        printed.lines().map(sample).collect()
+    }
+}
+
+/// Copies what differs, so that cargo finds the rest unchanged. Hidden and built files stay behind.
+fn mirror(from: &Path, to: &Path) -> io::Result<()> {
+    fs::create_dir_all(to)?;
+    for entry in fs::read_dir(from)? {
+        let entry = entry?;
+        let (name, target) = (entry.file_name(), to.join(entry.file_name()));
+        if name == "target" || name.to_string_lossy().starts_with('.') {
+            continue;
+        }
+        if entry.file_type()?.is_dir() {
+            mirror(&entry.path(), &target)?;
+            continue;
+        }
+        let mut contents = fs::read(entry.path())?;
+        if name == "Cargo.toml" {
+            // A package of its own: it lies inside our workspace now, and cargo would look for it there.
+            contents.extend_from_slice(b"\n[workspace]\n");
+        }
+        if fs::read(&target).ok().as_ref() != Some(&contents) {
+            fs::write(&target, contents)?;
+        }
+    }
+    Ok(())
+}
+
+/// A wrong or missing answer makes every number of its turn worthless.
+fn sample(line: &str) -> anyhow::Result<Sample> {
+    let sample: Sample = serde_json::from_str(line).with_context(|| format!("not a sample: `{line}`"))?;
+    if sample.errors > 0 || sample.answers == 0 {
+        bail!("{} answers were wrong: {}", sample.errors, sample.error_kinds);
+    }
+    Ok(sample)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn a_line_becomes_a_sample() {
+        let sample = sample(&line(0)).unwrap();
+        assert_eq!((sample.callers, sample.answers), (16, 1000));
+        assert!((sample.cpu_us() - 40.0).abs() < 1e-9);
+    }
+
+    #[test]
+    fn wrong_answers_are_an_error() {
+        let err = sample(&line(3)).unwrap_err();
+        assert_eq!(err.to_string(), r#"3 answers were wrong: {"another request's answer":3}"#);
+    }
+
+    #[test]
+    fn a_missing_load_generator_is_named() {
+        let workspace = Workspace::find().unwrap();
+        let err = Loader::build(&workspace, Some(Path::new("nowhere"))).unwrap_err();
+        assert_eq!(err.to_string(), "no load generator in `nowhere`; say where it is with `--loader DIR`");
+    }
+
+    #[test]
+    fn a_copy_is_written_once() {
+        let (from, to) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+        for path in ["Cargo.toml", "src/main.rs", "target/built", ".git/config"] {
+            fs::create_dir_all(from.path().join(path).parent().unwrap()).unwrap();
+            fs::write(from.path().join(path), "x").unwrap();
+        }
+        mirror(from.path(), to.path()).unwrap();
+        let copied = to.path().join("src/main.rs");
+        let written = fs::metadata(&copied).unwrap().modified().unwrap();
+        mirror(from.path(), to.path()).unwrap();
+        assert_eq!(fs::metadata(&copied).unwrap().modified().unwrap(), written);
+        assert_eq!(fs::read_dir(to.path()).unwrap().count(), 2);
+    }
+
+    fn line(errors: u64) -> String {
+        json!({
+            "label": "", "concurrency": 16, "ok": 1000, "errors": errors,
+            "error_kinds": {"another request's answer": errors}, "rps": 500.0, "p50_ms": 1.0, "p99_ms": 2.0,
+            "startup_init_ms": 10.0, "rss_idle_mb": 5.0, "server_cpu_s": 0.04, "server_cpu_us_per_req": 40.0,
+        })
+        .to_string()
+    }
+}

@@ -1,0 +1,115 @@
+//! The HTTP interface as others see it: our OpenAPI document through a validator, our server through a fuzzer.
+//!
+//! Both are Python programs in an environment under target/xtask; without Python or a registry the step is skipped.
+
+use std::fs;
+use std::io::{Read as _, Write as _};
+use std::net::{SocketAddr, TcpStream};
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::Duration;
+
+use anyhow::{Context as _, bail};
+
+use super::{Outcome, Rounds, finish};
+use crate::process::{self, Server};
+use crate::talk;
+use crate::workspace::{Profile, Workspace};
+
+/// What is installed, pinned: a new release must not turn a green tree red.
+const PINNED: [&str; 2] = ["openapi-spec-validator==0.9.0", "schemathesis==4.32.5"];
+
+/// How long one answer may take.
+const PATIENCE: Duration = Duration::from_secs(10);
+
+pub(super) fn run(workspace: &Workspace, rounds: Rounds) -> anyhow::Result<Outcome> {
+    let programs = match environment(&workspace.peers().join("venv")) {
+        Ok(programs) => programs,
+        Err(err) => return Ok(Outcome::Skipped(format!("no Python environment: {err:#}"))),
+    };
+    let binary = workspace.build("countersign", "countersign", Profile::Debug)?;
+    let folder = tempfile::tempdir().context("cannot create a temporary folder")?;
+    let server = Server::start(&binary, &["serve", "--listen", "127.0.0.1:0"], folder.path())?;
+    let document = folder.path().join("openapi.json");
+    fs::write(&document, get(server.address(), "/openapi.json")?).context("cannot keep openapi.json")?;
+    process::succeed(
+        Command::new(programs.join("openapi-spec-validator"))
+            .args(["--schema", "3.1", "--validation-errors", "all"])
+            .arg(&document),
+    )?;
+    finish(&mut fuzz(&programs, server.address(), folder.path(), rounds))
+}
+
+/// Where the pinned programs are, installed if they are not there yet.
+fn environment(venv: &Path) -> anyhow::Result<PathBuf> {
+    let programs = venv.join("bin");
+    let stamp = venv.join("pinned.txt");
+    let pinned = PINNED.join("\n");
+    if fs::read_to_string(&stamp).is_ok_and(|installed| installed == pinned) {
+        return Ok(programs);
+    }
+    talk::note("setting up Python programs, once, about a minute");
+    process::output(Command::new("python3").args(["-m", "venv", "--clear"]).arg(venv))?;
+    process::output(Command::new(programs.join("python")).args(["-m", "pip", "install", "--quiet"]).args(PINNED))?;
+    fs::write(&stamp, pinned).context("cannot write the stamp")?;
+    Ok(programs)
+}
+
+/// A fuzzer that reads our document, asks everything it allows and forbids, and compares the answers with it. All of its
+/// checks apply; one that has to be excluded needs its reason here. Two runs ask the same, without a seed.
+fn fuzz(programs: &Path, server: SocketAddr, folder: &Path, rounds: Rounds) -> Command {
+    let examples = match rounds {
+        Rounds::Usual => "50",
+        Rounds::Many => "1000",
+    };
+    let mut command = Command::new(programs.join("schemathesis"));
+    command.arg("run").arg(format!("http://{server}/openapi.json")).args(["--checks", "all"]);
+    command.args(["--max-examples", examples, "--generation-deterministic", "--no-color"]);
+    // It leaves its notes where it runs.
+    command.current_dir(folder);
+    command
+}
+
+/// The body of one answer. HTTP/1.0, so that it ends with the connection and is not cut into chunks.
+fn get(server: SocketAddr, path: &str) -> anyhow::Result<String> {
+    let mut answer = String::new();
+    let mut stream = TcpStream::connect_timeout(&server, PATIENCE).context("cannot connect")?;
+    stream.set_read_timeout(Some(PATIENCE)).context("cannot set a timeout")?;
+    let request = format!("GET {path} HTTP/1.0\r\nHost: {server}\r\n\r\n");
+    stream.write_all(request.as_bytes()).context("cannot ask")?;
+    stream.read_to_string(&mut answer).with_context(|| format!("cannot read the answer to GET {path}"))?;
+    let (head, body) = answer.split_once("\r\n\r\n").unwrap_or((answer.as_str(), ""));
+    let status = head.lines().next().unwrap_or_default();
+    if status.split(' ').nth(1) != Some("200") {
+        bail!("GET {path} answered `{status}`");
+    }
+    Ok(body.to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::net::TcpListener;
+    use std::thread;
+
+    #[test]
+    fn an_answer_is_read_to_its_end() {
+        assert_eq!(ask("HTTP/1.0 200 OK\r\ncontent-length: 2\r\n\r\n{}").unwrap(), "{}");
+        let err = ask("HTTP/1.0 404 Not Found\r\n\r\n").unwrap_err();
+        assert_eq!(err.to_string(), "GET /openapi.json answered `HTTP/1.0 404 Not Found`");
+    }
+
+    fn ask(answer: &'static str) -> anyhow::Result<String> {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let address = listener.local_addr().unwrap();
+        let server = thread::spawn(move || {
+            let (mut stream, _) = listener.accept().unwrap();
+            let mut request = [0; 1024];
+            let _ = stream.read(&mut request).unwrap();
+            stream.write_all(answer.as_bytes()).unwrap();
+        });
+        let body = get(address, "/openapi.json");
+        server.join().unwrap();
+        body
+    }
+}

@@ -1,0 +1,64 @@
+//! The checkout we work on: where it is, what cargo says about it, and its own binary.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use anyhow::Context as _;
+use cargo_metadata::{Metadata, MetadataCommand};
+
+use crate::process;
+
+#[derive(Debug)]
+pub(crate) struct Workspace {
+    metadata: Metadata,
+}
+
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Profile {
+    Debug,
+    Release,
+}
+
+impl Workspace {
+    pub(crate) fn find() -> anyhow::Result<Self> {
+        let manifest = Path::new(env!("CARGO_MANIFEST_DIR")).join("../Cargo.toml");
+        let metadata =
+            MetadataCommand::new().manifest_path(manifest).no_deps().exec().context("cargo metadata failed")?;
+        Ok(Self { metadata })
+    }
+
+    pub(crate) fn metadata(&self) -> &Metadata {
+        &self.metadata
+    }
+
+    pub(crate) fn root(&self) -> &Path {
+        self.metadata.workspace_root.as_std_path()
+    }
+
+    pub(crate) fn target(&self) -> &Path {
+        self.metadata.target_directory.as_std_path()
+    }
+
+    /// Where tools that we set up for ourselves live; safe to delete at any time.
+    pub(crate) fn peers(&self) -> PathBuf {
+        self.target().join("xtask")
+    }
+
+    /// A cargo command in the workspace root.
+    pub(crate) fn cargo(&self, arguments: &[&str]) -> Command {
+        let mut command = Command::new("cargo");
+        command.args(arguments).current_dir(self.root());
+        command
+    }
+
+    /// Builds a binary of ours, quietly, and says where it is.
+    pub(crate) fn build(&self, package: &str, binary: &str, profile: Profile) -> anyhow::Result<PathBuf> {
+        let (folder, name) = match profile {
+            Profile::Debug => ("debug", "dev"),
+            Profile::Release => ("release", "release"),
+        };
+        let arguments = ["build", "--quiet", "--package", package, "--bin", binary, "--profile", name];
+        process::succeed(&mut self.cargo(&arguments))?;
+        Ok(self.target().join(folder).join(binary))
+    }
+}
