@@ -2,6 +2,8 @@
 //!
 //! Committed, so that a change of the public interface shows in a review; `--check` says what is not current.
 
+mod configuration;
+
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -10,7 +12,7 @@ use std::sync::Arc;
 
 use anyhow::Context as _;
 use countersign_contract::{AnyTool, Contract, contract_file, contracts_markdown, examples_markdown};
-use serde::de::IgnoredAny;
+use serde_json::Value;
 
 use crate::workspace::{Profile, Workspace};
 use crate::{Verdict, process, talk};
@@ -124,14 +126,16 @@ fn from_binary(workspace: &Workspace) -> anyhow::Result<Vec<Generated>> {
     let openapi = fs::read_to_string(folder.path().join("exported/openapi.json"))
         .context("`countersign contracts export` wrote no openapi.json")?;
     let config = process::output(Command::new(&binary).args(["config", "schema"]).current_dir(folder.path()))?;
-    [("openapi.json", openapi), ("config.schema.json", config)]
-        .into_iter()
-        .map(|(name, text)| {
-            // Kept as printed, not printed again: what is committed is what a user gets.
-            serde_json::from_str::<IgnoredAny>(&text).with_context(|| format!("{name} is not JSON"))?;
-            Ok(Generated { path: Path::new(CONTRACTS).join(name), text: format!("{}\n", text.trim_end()) })
-        })
-        .collect()
+    let schema: Value = serde_json::from_str(&config).context("the configuration's schema is not JSON")?;
+    let page = configuration::markdown(&schema);
+    // Kept as printed, not printed again: what is committed is what a user gets.
+    let files = [
+        ("contracts/openapi.json", openapi),
+        ("contracts/config.schema.json", config),
+        ("docs/configuration.md", page),
+    ];
+    let files = files.map(|(path, text)| Generated { path: path.into(), text: format!("{}\n", text.trim_end()) });
+    Ok(files.into())
 }
 
 /// What differs on disk, sorted by path.

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 use std::fmt;
+use std::str::FromStr;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -31,6 +32,14 @@ pub struct RequestId(Uuid);
 impl RequestId {
     pub fn generate() -> Self {
         Self(Uuid::now_v7())
+    }
+}
+
+impl FromStr for RequestId {
+    type Err = uuid::Error;
+
+    fn from_str(text: &str) -> Result<Self, uuid::Error> {
+        text.parse().map(Self)
     }
 }
 

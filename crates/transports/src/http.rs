@@ -1,12 +1,12 @@
 //! The HTTP/1.1 server: it accepts within bounds, waits for nobody longer than it says, and stops in good order.
 
+use std::convert::Infallible;
 use std::io;
 use std::net::SocketAddr;
 use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
 
-use axum::Router;
 use axum::body::Body;
 use hyper::body::Incoming;
 use hyper::service::service_fn;
@@ -16,7 +16,8 @@ use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio_util::task::TaskTracker;
-use tower::Service as _;
+
+use crate::rest::Guarded;
 
 /// From the opening of a connection, or its last answer, to the end of the next request's headers.
 const HEADER_TIMEOUT: Duration = Duration::from_secs(15);
@@ -75,7 +76,7 @@ impl HttpServer {
     }
 
     /// Serves until `shutdown` is ready, then finishes what is under way within the grace period.
-    pub async fn run(self, app: Router, shutdown: impl Future<Output = ()>) -> Unfinished {
+    pub async fn run(self, app: Guarded, shutdown: impl Future<Output = ()>) -> Unfinished {
         let slots = Arc::new(Semaphore::new(self.limits.max_connections));
         let refusals = Arc::new(Semaphore::new(MAX_REFUSALS));
         let (connections, graceful) = (TaskTracker::new(), GracefulShutdown::new());
@@ -123,11 +124,11 @@ async fn accept(listener: &TcpListener) -> TcpStream {
     }
 }
 
-async fn serve(stream: TcpStream, app: Router, watcher: Watcher, _slot: OwnedSemaphorePermit) {
+async fn serve(stream: TcpStream, app: Guarded, watcher: Watcher, _slot: OwnedSemaphorePermit) {
     prepare(&stream);
     let service = service_fn(move |request: hyper::Request<Incoming>| {
-        // A Router is always ready: it has no back-pressure of its own.
-        app.clone().call(request.map(Body::new))
+        let answer = app.clone().handle(request.map(Body::new));
+        async { Ok::<_, Infallible>(answer.await) }
     });
     let connection = hyper::server::conn::http1::Builder::new()
         .timer(TokioTimer::new())

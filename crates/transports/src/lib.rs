@@ -14,5 +14,5 @@ pub use auth::{Auth, Token, TokenHash};
 pub use guard::Guard;
 pub use http::{BindError, HttpLimits, HttpServer, Unfinished};
 pub use openapi::openapi;
-pub use rest::{Readiness, Service, router};
+pub use rest::{Guarded, Readiness, Service};
 pub use wire::{ExitCode, exit_code, http_status};

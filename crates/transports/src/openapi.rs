@@ -49,7 +49,7 @@ pub fn openapi<'a>(contracts: impl Iterator<Item = &'a Contract>) -> Value {
         "components": {
             "securitySchemes": {"bearer": {"type": "http", "scheme": "bearer"}},
             "schemas": {"Problem": problem_schema(), "Summary": summary_schema(), "Figures": figures_schema()},
-            "responses": {"Problem": json_body("The request was not taken", &json!({"$ref": "#/components/schemas/Problem"}))},
+            "responses": {"Problem": {"description": "The request was not taken", "content": json_content(&json!({"$ref": "#/components/schemas/Problem"}))}},
         },
     })
 }
@@ -61,38 +61,29 @@ fn fixed_paths() -> Map<String, Value> {
         let items = json!({"type": "array", "items": {"$ref": format!("#/components/schemas/{schema}")}});
         json!({"type": "object", "properties": {"tools": items}, "required": ["tools"]})
     };
-    let unready = json!({"503": {"$ref": "#/components/responses/Problem"}});
     let any = json!({"type": "object"});
+    let figures = json!({"application/openmetrics-text": {"schema": {"type": "string"}}});
     let paths = [
-        ("/v1/tools", read("listTools", "The tools this caller may use", &list("Summary"), &json!({}))),
-        ("/v1/stats", read("stats", "Figures per tool since the start", &list("Figures"), &json!({}))),
-        ("/openapi.json", read("openapi", "This document", &any, &json!({}))),
-        ("/healthz", read("healthz", "Whether the process is alive", &status("ok"), &json!({}))),
-        ("/readyz", read("readyz", "Whether calls can be served", &status("ready"), &unready)),
-        ("/metrics", metrics()),
+        ("/v1/tools", read("listTools", "The tools this caller may use", &json_content(&list("Summary")))),
+        ("/v1/stats", read("stats", "Figures per tool since the start", &json_content(&list("Figures")))),
+        ("/openapi.json", read("openapi", "This document", &json_content(&any))),
+        ("/healthz", read("healthz", "Whether the process is alive", &json_content(&status("ok")))),
+        ("/readyz", read("readyz", "Whether calls can be served", &json_content(&status("ready")))),
+        ("/metrics", read("metrics", "Figures for Prometheus", &figures)),
     ];
     paths.into_iter().map(|(path, operation)| (path.to_owned(), json!({"get": operation}))).collect()
 }
 
-fn read(id: &str, summary: &str, schema: &Value, more: &Value) -> Value {
-    let mut responses =
-        json!({"200": json_body(summary, schema), "default": {"$ref": "#/components/responses/Problem"}});
-    if let (Value::Object(responses), Value::Object(more)) = (&mut responses, more) {
-        responses.extend(more.clone());
-    }
+fn read(id: &str, summary: &str, content: &Value) -> Value {
+    let mut responses = problems();
+    responses.insert("200".to_owned(), json!({"description": summary, "content": content}));
     json!({"operationId": id, "summary": summary, "responses": responses})
 }
 
-fn metrics() -> Value {
-    let text = json!({"application/openmetrics-text": {"schema": {"type": "string"}}});
-    json!({
-        "operationId": "metrics",
-        "summary": "Figures for Prometheus",
-        "responses": {
-            "200": {"description": "OpenMetrics text", "content": text},
-            "default": {"$ref": "#/components/responses/Problem"},
-        },
-    })
+/// What any route may answer before it looks at the request's content.
+fn problems() -> Map<String, Value> {
+    let statuses = ["401", "403", "421", "503"];
+    statuses.into_iter().map(|status| (status.to_owned(), json!({"$ref": "#/components/responses/Problem"}))).collect()
 }
 
 fn show(contract: &Contract) -> Value {
@@ -101,7 +92,7 @@ fn show(contract: &Contract) -> Value {
         "type": "object",
         "required": ["name", "description", "effect", "inputSchema", "outputSchema", "constraints", "examples", "digest"],
     });
-    read(&id, &format!("The contract of `{}`", contract.name), &schema, &json!({}))
+    read(&id, &format!("The contract of `{}`", contract.name), &json_content(&schema))
 }
 
 fn enveloped(contract: &Contract) -> Value {
@@ -139,27 +130,35 @@ fn bare(contract: &Contract) -> Value {
 }
 
 fn call(contract: &Contract, id: &str, body: &Value, success: &Value, failure: &Value) -> Value {
-    let failed = |description: &str| json_body(description, failure);
+    let mut responses = problems();
+    let mut answer = |status: &str, description: &str, schema: &Value| {
+        responses.insert(status.to_owned(), json!({"description": description, "content": json_content(schema)}));
+    };
+    answer("200", "The result", success);
+    for (status, description) in [
+        ("202", "A person has to approve the call first"),
+        ("400", "The arguments or the request are not valid"),
+        ("404", "Not found"),
+        ("408", "The body did not arrive in time"),
+        ("413", "Too large"),
+        ("415", "The body or the content is of a type that is not taken"),
+        ("429", "Too many calls; `Retry-After` says when to try again"),
+        ("500", "We failed; `details.request_id` names the call in the log"),
+        ("502", "Something further away failed or broke its contract"),
+        ("504", "The call took too long"),
+    ] {
+        answer(status, description, failure);
+    }
+    // The guard and the tool both use these.
+    let either = json!({"anyOf": [failure, {"$ref": "#/components/schemas/Problem"}]});
+    answer("403", "Access denied", &either);
+    answer("503", "Not available right now", &either);
     json!({
         "operationId": id,
         "summary": contract.title,
         "description": contract.description,
-        "requestBody": {"required": true, "content": {"application/json": {"schema": body}}},
-        "responses": {
-            "200": json_body("The result", success),
-            "202": failed("A person has to approve the call first"),
-            "400": failed("The arguments or the request are not valid"),
-            "403": failed("Access denied"),
-            "404": failed("Not found"),
-            "413": failed("Too large"),
-            "415": failed("The body or the content is of a type that is not taken"),
-            "429": failed("Too many calls; `Retry-After` says when to try again"),
-            "500": failed("We failed; `details.request_id` names the call in the log"),
-            "502": failed("Something further away failed or broke its contract"),
-            "503": failed("Not available right now"),
-            "504": failed("The call took too long"),
-            "default": {"$ref": "#/components/responses/Problem"},
-        },
+        "requestBody": {"required": true, "content": json_content(body)},
+        "responses": responses,
     })
 }
 
@@ -167,8 +166,8 @@ fn needs_arguments(contract: &Contract) -> bool {
     contract.input.raw()["required"].as_array().is_some_and(|required| !required.is_empty())
 }
 
-fn json_body(description: &str, schema: &Value) -> Value {
-    json!({"description": description, "content": {"application/json": {"schema": schema}}})
+fn json_content(schema: &Value) -> Value {
+    json!({"application/json": {"schema": schema}})
 }
 
 fn problem_schema() -> Value {

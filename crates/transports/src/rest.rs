@@ -12,7 +12,6 @@ use axum::Router;
 use axum::extract::{Extension, Path, State};
 use axum::http::header::{CONTENT_TYPE, RETRY_AFTER};
 use axum::http::{HeaderName, HeaderValue, Request, StatusCode};
-use axum::middleware::from_fn_with_state;
 use axum::response::{IntoResponse, Response};
 use axum::routing::{get, post};
 use countersign_contract::{BoxFuture, Caller, Code, Progress};
@@ -22,6 +21,7 @@ use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
 
 use self::body::read_json;
+pub use self::guarded::Guarded;
 use crate::auth::Auth;
 use crate::guard::Guard;
 use crate::openapi::{description, openapi, summary};
@@ -64,22 +64,19 @@ impl Service {
     }
 }
 
-/// Every route, each behind the same guard.
-pub fn router(service: Arc<Service>) -> Router {
-    let routes = Router::new()
+/// Every route. All of them are reached through [`Guarded`] only.
+fn routes(service: Arc<Service>) -> Router {
+    Router::new()
         .route("/v1/tools/{tool}", post(call_enveloped).get(show_tool))
         .route("/mcp/tool/{tool}", post(call_bare))
         .route("/v1/tools", get(list_tools))
         .route("/v1/stats", get(stats))
         .route("/openapi.json", get(show_openapi))
         .route("/metrics", get(metrics))
-        .route_layer(from_fn_with_state(Arc::clone(&service), guarded::authenticated));
-    let open = Router::new().route("/healthz", get(healthz)).route("/readyz", get(readyz));
-    routes
-        .merge(open)
+        .route("/healthz", get(healthz))
+        .route("/readyz", get(readyz))
         .fallback(no_route)
         .method_not_allowed_fallback(no_method)
-        .layer(from_fn_with_state(Arc::clone(&service), guarded::guarded))
         .with_state(service)
 }
 

@@ -89,7 +89,7 @@ fn word(kind: FindingKind) -> &'static str {
 }
 
 async fn show(store: &Store, format: Format, request_id: &str) -> CommandResult {
-    let id: RequestId = serde_json::from_value(Value::from(request_id)).map_err(|_| {
+    let id: RequestId = request_id.parse().map_err(|_| {
         CommandError::message(ExitCode::Usage, format!("`{request_id}` is not a request id"))
             .hint("it is in the `X-Request-Id` header, the call log and the export")
     })?;

@@ -5,7 +5,7 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 
 use anyhow::Context as _;
-use countersign_transports::{BindError, ExitCode, Guard, HttpLimits, HttpServer, Service, Unfinished, router};
+use countersign_transports::{BindError, ExitCode, Guard, Guarded, HttpLimits, HttpServer, Service, Unfinished};
 use rustix::process::{Resource, getrlimit, setrlimit};
 use tokio_util::sync::CancellationToken;
 
@@ -39,7 +39,7 @@ async fn serve(common: &Common, listen: Option<String>, config: Config) -> Resul
     let readiness = Arc::new(wiring::StoreReadiness(Arc::clone(&host.store)));
     let max_body = usize::try_from(config.http.max_body).unwrap_or(usize::MAX);
     let service = Arc::new(Service::new(Arc::clone(&host.gate), wiring::auth(&config), guard, readiness, max_body));
-    let app = router(Arc::clone(&service));
+    let app = Guarded::new(Arc::clone(&service));
     let mut stop_signals = StopSignals::listen().context("cannot listen for signals")?;
     let signal = ReloadSignal::listen().context("cannot listen for signals")?;
     let reloader = Reloader { common: common.clone(), listen, gate: Arc::clone(&host.gate), service, signal };

@@ -31,7 +31,7 @@ fn without_a_known_token_nothing_but_health_answers() {
         assert_ne!(ask(path, Some("token-of-ci")).status, 401, "{path}");
     }
     assert_eq!((ask("/healthz", None).status, ask("/readyz", None).status), (200, 200));
-    assert_eq!(ask("/nowhere", None).status, 404);
+    assert_eq!((ask("/nowhere", None).status, ask("/nowhere", Some("token-of-ci")).status), (401, 404));
 }
 
 #[test]
