@@ -65,12 +65,16 @@ pub(crate) enum Command {
     Doctor,
     /// Print a completion script for a shell
     Completions { shell: Shell },
-    /// Print the manual page
-    Man,
+    /// Print the manual page, or that of one command
+    Man {
+        #[arg(value_name = "COMMAND")]
+        command: Option<String>,
+    },
 }
 
 #[derive(Debug, Args)]
 pub(crate) struct CallArguments {
+    /// The tool's name, as `countersign tools` lists it
     pub(crate) tool: String,
     /// Arguments as KEY=VALUE; the tool's schema decides whether a value is text, a number or JSON
     #[arg(value_name = "KEY=VALUE", conflicts_with = "args")]

@@ -28,7 +28,7 @@ pub(crate) fn run(arguments: Arguments) -> Result<ExitCode, CommandError> {
         Command::Config { command } => config::run(&common, command),
         Command::Doctor => doctor::run(&common),
         Command::Completions { shell } => completions::run(shell),
-        Command::Man => man::run(),
+        Command::Man { command } => man::run(command.as_deref()),
     };
     done.map(|()| ExitCode::Ok)
 }

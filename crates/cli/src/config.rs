@@ -36,6 +36,9 @@ pub(crate) use self::values::Secret;
 use self::layers::Layers;
 use self::shape::Shape;
 
+/// Tools that the defaults speak of, whether or not they are selected.
+pub(crate) const DEFAULT_NAMES: [&str; 4] = ["context_search", "grep_codebase", "read_file", "write_memory_entry"];
+
 const HINT: &str =
     "`countersign config schema` prints every key with its meaning; `countersign config check` tries again";
 

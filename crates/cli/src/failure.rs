@@ -48,6 +48,13 @@ impl CommandError {
         text
     }
 
+    /// For a table: everything on one line.
+    pub(crate) fn line(&self) -> String {
+        let chain: Vec<_> = self.error.chain().map(ToString::to_string).collect();
+        let hint = self.hint.as_ref().map(|hint| format!("; {hint}")).unwrap_or_default();
+        format!("{}{hint}", chain.join(": ")).replace('\n', " ")
+    }
+
     /// For a program: the same on one line.
     pub(crate) fn json(&self) -> String {
         let causes: Vec<_> = self.error.chain().skip(1).map(ToString::to_string).collect();

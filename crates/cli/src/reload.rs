@@ -18,6 +18,7 @@ const INTERVAL: Duration = Duration::from_secs(1);
 
 /// What a new configuration is applied to.
 pub(crate) struct Reloader {
+    /// Names the file that was found at the start: following it must not lead to another one.
     pub(crate) common: Common,
     pub(crate) listen: Option<String>,
     pub(crate) gate: Arc<Gate>,
@@ -26,27 +27,39 @@ pub(crate) struct Reloader {
 }
 
 impl Reloader {
-    /// Never ends by itself.
-    pub(crate) async fn follow(mut self, mut current: Config) {
+    /// Follows from the moment of the call, not of the first poll. Never ends by itself.
+    pub(crate) fn follow(mut self, mut current: Config) -> impl Future<Output = ()> {
         let mut seen = Stamp::of(current.sources.file.as_deref());
+        async move {
+            loop {
+                self.next_change(&current, &mut seen).await;
+                if let Some(new) = self.apply(&current) {
+                    current = new;
+                }
+            }
+        }
+    }
+
+    async fn next_change(&mut self, current: &Config, seen: &mut Stamp) {
         loop {
             tokio::select! {
                 () = tokio::time::sleep(INTERVAL) => {
                     let now = Stamp::of(current.sources.file.as_deref());
-                    if now == seen {
-                        continue;
+                    if now != *seen {
+                        *seen = now;
+                        return;
                     }
-                    seen = now;
                 }
-                () = self.signal.next() => {}
-            }
-            if let Some(new) = self.apply(&current) {
-                current = new;
+                () = self.signal.next() => return,
             }
         }
     }
 
     fn apply(&self, current: &Config) -> Option<Config> {
+        if let Some(file) = current.sources.file.as_deref().filter(|file| !file.exists()) {
+            tracing::warn!(file = %file.display(), "the configuration file is gone; the last good one stays in force");
+            return None;
+        }
         let new = match wiring::load(&self.common, self.listen.clone()) {
             Ok(new) => new,
             Err(error) => {
@@ -55,6 +68,11 @@ impl Reloader {
                 return None;
             }
         };
+        // An editor that empties the file before it writes, or a slip, must not open the door to everybody.
+        if new.tokens.is_empty() && !current.tokens.is_empty() {
+            tracing::warn!("the changed configuration has no tokens: to serve without them, restart");
+            return None;
+        }
         let changed = changed_keys(current, &new);
         self.gate.replace_policy(wiring::policy(&new));
         self.service.replace_auth(wiring::auth(&new));

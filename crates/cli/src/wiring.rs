@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use anyhow::Context as _;
-use countersign_contract::{Access, BoxFuture, Caller, closest};
+use countersign_contract::{Access, BoxFuture, Caller, ToolName, closest};
 use countersign_host::{Catalog, Gate, Metrics, NoApprover, Policy, Recorder};
 use countersign_store::{Store, StoreError};
 use countersign_transports::{Auth, ExitCode, Readiness, Token, TokenHash};
@@ -13,10 +13,13 @@ use tokio::runtime::{Builder, Runtime};
 use tokio_util::task::TaskTracker;
 
 use crate::args::Common;
-use crate::config::{Config, Environment, Overrides, Switch};
+use crate::config::{Config, DEFAULT_NAMES, Environment, Overrides, Switch};
 use crate::failure::CommandError;
 use crate::logging::{self, LogFile, LogFileError, Stderr};
 use crate::output::Format;
+
+/// Validators recurse with schema and value; both are bounded, and the bounds fit into this several times.
+const STACK_BYTES: usize = 8 * 1024 * 1024;
 
 /// The configuration that holds for this command.
 pub(crate) fn load(common: &Common, listen: Option<String>) -> Result<Config, CommandError> {
@@ -66,6 +69,32 @@ pub(crate) fn unknown_tool(name: &str, catalog: &Catalog) -> CommandError {
     }
 }
 
+/// Names in the configuration that no tool has: of upstream tools to come, or slips of the hand.
+pub(crate) fn unknown_names(config: &Config, catalog: &Catalog) -> Vec<String> {
+    let caller = owner();
+    let known: Vec<_> = catalog.contracts(&caller).map(|contract| contract.name.as_str()).collect();
+    let listed = config.tokens.iter().filter_map(|token| match &token.tools {
+        Access::All => None,
+        Access::Only(tools) => Some(tools),
+    });
+    let named = [
+        ("limits.rate_per_minute", config.limits.rate_per_minute.keys().collect::<Vec<_>>()),
+        ("limits.timeout", config.limits.timeout.keys().collect()),
+        ("approval", config.approval.keys().collect()),
+        ("auth.tokens", listed.flatten().collect()),
+    ];
+    let mut unknown = Vec::new();
+    for (key, names) in named {
+        for name in names.into_iter().map(ToolName::as_str) {
+            if !known.contains(&name) && !DEFAULT_NAMES.contains(&name) {
+                let meant = closest(name, known.iter().copied()).map(|close| format!("; did you mean `{close}`?"));
+                unknown.push(format!("`{key}` names `{name}`, which is not a tool here{}", meant.unwrap_or_default()));
+            }
+        }
+    }
+    unknown
+}
+
 pub(crate) fn policy(config: &Config) -> Policy {
     Policy {
         rate_per_minute: config.limits.rate_per_minute.clone(),
@@ -84,7 +113,8 @@ pub(crate) fn auth(config: &Config) -> Auth {
 }
 
 pub(crate) fn runtime() -> Result<Runtime, CommandError> {
-    Ok(Builder::new_multi_thread().enable_all().build().context("cannot start the runtime")?)
+    let mut builder = Builder::new_multi_thread();
+    Ok(builder.enable_all().thread_stack_size(STACK_BYTES).build().context("cannot start the runtime")?)
 }
 
 /// Everything that serves calls, whatever wire they come from.
@@ -101,6 +131,9 @@ impl Host {
         // The data folder first: it sets up its own protection before the log goes into it.
         let store = Arc::new(Store::open(&config.data_dir).await.map_err(store_error)?);
         let log = logging::start(&config.log.file, logging::filter(config.log.level), stderr).map_err(log_error)?;
+        for unknown in unknown_names(config, &catalog) {
+            tracing::warn!("{unknown}");
+        }
         let recorder = Recorder {
             metrics: Arc::new(Metrics::new()),
             call_log: log.clone().map(|log| log as _),
@@ -156,6 +189,6 @@ pub(crate) fn store_error(error: StoreError) -> CommandError {
     CommandError::new(ExitCode::Usage, error).hint(hint)
 }
 
-fn log_error(error: LogFileError) -> CommandError {
+pub(crate) fn log_error(error: LogFileError) -> CommandError {
     CommandError::new(ExitCode::Usage, error).hint("set `log.file` to a place you can write, or `log.level: off`")
 }

@@ -198,7 +198,7 @@ impl Contract {
                 }
             }
         }
-        self.input.fill_defaults(arguments);
+        self.input.settle(arguments);
     }
 
     /// Refuses arguments that break the input schema, in the document's own words where it has some.

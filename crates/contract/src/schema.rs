@@ -1,13 +1,17 @@
 //! JSON Schemas that can be trusted to be cheap: bounded before they are compiled, never fetched from anywhere, matched
-//! by a regular-expression engine that runs in linear time.
+//! by a regular-expression engine that runs in linear time, and never asked for more looks than a value is worth.
 
 mod bounds;
+mod cost;
 mod derive;
 mod mistakes;
+mod parts;
+mod settle;
 
 use jsonschema::{Draft, PatternOptions, Validator};
 use serde_json::Value;
 
+use self::cost::Cost;
 pub use self::derive::derive_schema;
 pub use self::mistakes::Mistake;
 
@@ -19,6 +23,7 @@ const MAX_PATTERN_BYTES: usize = 256 * 1024;
 pub struct Schema {
     raw: Value,
     validator: Validator,
+    cost: Cost,
 }
 
 /// Why a schema is not taken. Each is a reason to refuse the tool that brought it.
@@ -32,8 +37,8 @@ pub enum SchemaRejected {
     TooManyParts { limit: usize },
     #[error("`$ref` to `{target}`: only references inside the schema are followed")]
     ForeignReference { target: String },
-    #[error("`$ref` to `{target}` leads back to itself without looking at a smaller part of the value")]
-    EndlessReference { target: String },
+    #[error("`$ref` to `{target}` leads through more than {limit} others, or back to itself, at the same value")]
+    LongChain { target: String, limit: usize },
     #[error("`$schema` is `{dialect}`: known are draft-04, -06, -07, 2019-09 and 2020-12")]
     UnknownDialect { dialect: String },
     #[error("not a valid JSON Schema: {reason}")]
@@ -61,7 +66,7 @@ impl Schema {
             )
             .build(&raw)
             .map_err(invalid)?;
-        Ok(Self { raw, validator })
+        Ok(Self { cost: Cost::of(&raw), raw, validator })
     }
 
     pub fn raw(&self) -> &Value {
@@ -70,6 +75,9 @@ impl Schema {
 
     /// Every mistake in `instance`, with its place; empty when it is valid.
     pub fn mistakes(&self, instance: &Value) -> Vec<Mistake> {
+        if !self.cost.is_bearable(&self.raw, instance) {
+            return vec![Mistake::whole("is too much to check")];
+        }
         if self.validator.is_valid(instance) {
             return Vec::new();
         }
@@ -77,12 +85,12 @@ impl Schema {
     }
 
     pub fn is_valid(&self, instance: &Value) -> bool {
-        self.validator.is_valid(instance)
+        self.cost.is_bearable(&self.raw, instance) && self.validator.is_valid(instance)
     }
 
-    /// Puts the declared defaults in place of arguments that are absent.
-    pub fn fill_defaults(&self, instance: &mut Value) {
-        fill_defaults(&self.raw, instance);
+    /// Puts declared defaults in place of what is absent, and writes whole numbers as integers where those are asked for.
+    pub fn settle(&self, instance: &mut Value) {
+        settle::settle(&self.raw, instance);
     }
 }
 
@@ -93,22 +101,6 @@ fn dialect(raw: &Value) -> Result<Draft, SchemaRejected> {
         return Err(SchemaRejected::UnknownDialect { dialect: dialect.chars().take(100).collect() });
     }
     Ok(draft)
-}
-
-fn fill_defaults(schema: &Value, instance: &mut Value) {
-    let (Some(properties), Value::Object(members)) = (schema.get("properties").and_then(Value::as_object), instance)
-    else {
-        return;
-    };
-    for (name, property) in properties {
-        match (members.get_mut(name), property.get("default")) {
-            (Some(member), _) => fill_defaults(property, member),
-            (None, Some(default)) => {
-                members.insert(name.clone(), default.clone());
-            }
-            (None, None) => {}
-        }
-    }
 }
 
 #[cfg(test)]

@@ -115,8 +115,11 @@ impl Gate {
             progress: call.progress,
         };
         let origin = Origin { wire: call.wire, session: call.session.as_deref() };
-        let recording = self.recorder.begin(&ctx, contract, origin, &call.arguments);
-        let outcome = self.pass(&*tool, &policy, &ctx, call.arguments, &recording).await;
+        // First of all, so that records, approvals and the tool all speak of the same arguments.
+        let mut arguments = call.arguments;
+        contract.normalise(&mut arguments);
+        let recording = self.recorder.begin(&ctx, contract, origin, &arguments);
+        let outcome = self.pass(&*tool, &policy, &ctx, arguments, &recording).await;
         let reply = close(contract, &ctx, outcome, recording).await?;
         Ok(Answer { request_id: ctx.request_id, reply })
     }
@@ -127,12 +130,11 @@ impl Gate {
         tool: &dyn AnyTool,
         policy: &Policy,
         ctx: &CallContext,
-        mut arguments: Value,
+        arguments: Value,
         recording: &Recording<'_>,
     ) -> Result<Value, ToolError> {
         let contract = tool.contract();
         self.limit(contract, policy, ctx)?;
-        contract.normalise(&mut arguments);
         contract.check_arguments(&arguments)?;
         let approval = policy.approval_for(contract);
         if approval != Approval::Never {

@@ -20,6 +20,9 @@ const BUCKETS: [f64; 14] = [0.0001, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.05, 0.
 /// Quantiles are exact to one per cent, which keeps a tool's histogram at a few kilobytes.
 const SIGNIFICANT_DIGITS: u8 = 2;
 
+/// An hour; whatever takes longer is counted as that.
+const LONGEST_MICROSECONDS: u64 = 3_600_000_000;
+
 #[derive(Debug)]
 pub struct Metrics {
     registry: Registry,
@@ -191,8 +194,9 @@ impl ToolSeries {
 
 impl Tally {
     fn new() -> Self {
-        #[expect(clippy::expect_used, reason = "the only failure is a digit count outside 0..=5")]
-        let microseconds = hdrhistogram::Histogram::new(SIGNIFICANT_DIGITS).expect("two digits are allowed");
+        #[expect(clippy::expect_used, reason = "the bounds are constants")]
+        let microseconds = hdrhistogram::Histogram::new_with_bounds(1, LONGEST_MICROSECONDS, SIGNIFICANT_DIGITS)
+            .expect("valid bounds");
         Self { microseconds, outcomes: BTreeMap::new(), slow: 0 }
     }
 }

@@ -11,6 +11,7 @@ use countersign_contract::{
 use jiff::Timestamp;
 use serde::Serialize;
 use serde_json::Value;
+use serde_json::value::RawValue;
 use tokio::time::Instant;
 use tokio_util::task::TaskTracker;
 
@@ -34,7 +35,7 @@ pub struct CallRecord<'a> {
     pub caller: &'a str,
     pub wire: Wire,
     pub session: Option<&'a str>,
-    pub parameters: &'a Value,
+    pub parameters: &'a RawValue,
     pub success: bool,
     /// `ok`, `abandoned`, or the error code.
     pub outcome: &'a str,
@@ -65,7 +66,7 @@ impl Recorder {
             ctx,
             contract,
             origin,
-            parameters: self.call_log.as_ref().map(|_| redact(arguments)),
+            parameters: self.call_log.as_ref().and_then(|_| redact(arguments)),
             arguments: self.audit.as_ref().map(|_| Digest::of_json(arguments)),
             started: Instant::now(),
             ended: false,
@@ -86,7 +87,7 @@ pub(crate) struct Recording<'a> {
     ctx: &'a CallContext,
     contract: &'a Contract,
     origin: Origin<'a>,
-    parameters: Option<Value>,
+    parameters: Option<Box<RawValue>>,
     arguments: Option<Digest>,
     started: Instant,
     ended: bool,

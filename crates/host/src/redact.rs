@@ -1,6 +1,9 @@
 //! Arguments as the call log may show them: secrets masked, long values cut.
 
-use serde_json::{Map, Value};
+use serde::ser::{SerializeMap as _, SerializeSeq as _};
+use serde::{Serialize, Serializer};
+use serde_json::Value;
+use serde_json::value::RawValue;
 
 const MAX_TEXT_CHARACTERS: usize = 200;
 const MAX_ITEMS: usize = 20;
@@ -8,92 +11,154 @@ const MAX_DEPTH: usize = 6;
 const MASK: &str = "***";
 
 /// An argument whose name contains one of these is taken for a secret, in any letter case.
-const SECRET_WORDS: [&str; 10] = [
-    "password",
-    "passwd",
-    "passphrase",
-    "secret",
-    "token",
+const SECRET_WORDS: [&str; 18] = [
+    "access_key",
     "api_key",
     "apikey",
     "authorization",
-    "credential",
+    "bearer",
     "cookie",
+    "credential",
+    "passcode",
+    "passphrase",
+    "passwd",
+    "password",
+    "private_key",
+    "pwd",
+    "secret",
+    "session",
+    "signature",
+    "signing_key",
+    "token",
 ];
 
-pub(crate) fn redact(arguments: &Value) -> Value {
-    redact_at(arguments, 0)
+/// Names that are secrets as a whole, but parts of harmless words.
+const SECRET_NAMES: [&str; 3] = ["auth", "key", "pin"];
+
+/// Texts that begin so carry a credential, whatever they are called.
+const SECRET_BEGINNINGS: [&str; 3] = ["basic ", "bearer ", "-----begin"];
+
+/// JSON for the log, written in one pass.
+pub(crate) fn redact(arguments: &Value) -> Option<Box<RawValue>> {
+    serde_json::value::to_raw_value(&Redacted { value: arguments, depth: 0 }).ok()
 }
 
-fn redact_at(value: &Value, depth: usize) -> Value {
-    match value {
-        Value::Null | Value::Bool(_) | Value::Number(_) => value.clone(),
-        Value::String(text) => Value::String(cut(text)),
-        Value::Array(_) | Value::Object(_) if depth >= MAX_DEPTH => Value::String("…".to_owned()),
-        Value::Array(items) => {
-            let mut shown: Vec<_> = items.iter().take(MAX_ITEMS).map(|item| redact_at(item, depth + 1)).collect();
-            if items.len() > MAX_ITEMS {
-                shown.push(Value::String(format!("… {} more", items.len() - MAX_ITEMS)));
+struct Redacted<'a> {
+    value: &'a Value,
+    depth: usize,
+}
+
+impl Serialize for Redacted<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let inner = |value| Redacted { value, depth: self.depth + 1 };
+        match self.value {
+            Value::Null | Value::Bool(_) | Value::Number(_) => self.value.serialize(serializer),
+            Value::String(text) => serialize_text(text, serializer),
+            Value::Array(_) | Value::Object(_) if self.depth >= MAX_DEPTH => serializer.serialize_str("…"),
+            Value::Array(items) => {
+                let mut list = serializer.serialize_seq(None)?;
+                items.iter().take(MAX_ITEMS).try_for_each(|item| list.serialize_element(&inner(item)))?;
+                if items.len() > MAX_ITEMS {
+                    list.serialize_element(&format!("… {} more", items.len() - MAX_ITEMS))?;
+                }
+                list.end()
             }
-            Value::Array(shown)
+            Value::Object(members) => {
+                let mut map = serializer.serialize_map(None)?;
+                for (name, member) in members.iter().take(MAX_ITEMS) {
+                    map.serialize_key(&cut(name).as_deref().unwrap_or(name))?;
+                    if is_secret(name) { map.serialize_value(MASK)? } else { map.serialize_value(&inner(member))? }
+                }
+                if members.len() > MAX_ITEMS {
+                    map.serialize_entry("…", &format!("{} more", members.len() - MAX_ITEMS))?;
+                }
+                map.end()
+            }
         }
-        Value::Object(members) => Value::Object(redact_members(members, depth)),
     }
 }
 
-fn redact_members(members: &Map<String, Value>, depth: usize) -> Map<String, Value> {
-    let mut shown = Map::new();
-    for (name, member) in members.iter().take(MAX_ITEMS) {
-        let value = if is_secret(name) { Value::String(MASK.to_owned()) } else { redact_at(member, depth + 1) };
-        shown.insert(cut(name), value);
+fn serialize_text<S: Serializer>(text: &str, serializer: S) -> Result<S::Ok, S::Error> {
+    let begins =
+        |beginning: &&str| text.get(..beginning.len()).is_some_and(|start| start.eq_ignore_ascii_case(beginning));
+    if SECRET_BEGINNINGS.iter().any(begins) {
+        return serializer.serialize_str(MASK);
     }
-    if members.len() > MAX_ITEMS {
-        shown.insert("…".to_owned(), Value::String(format!("{} more", members.len() - MAX_ITEMS)));
+    match without_login(text) {
+        Some(url) => serializer.serialize_str(&url),
+        None => serializer.serialize_str(cut(text).as_deref().unwrap_or(text)),
     }
-    shown
+}
+
+/// A URL that carries a user's name and password, without them.
+fn without_login(text: &str) -> Option<String> {
+    let (scheme, rest) = text.split_once("://")?;
+    let authority = rest.split(['/', '?', '#']).next()?;
+    let (login, _) = authority.rsplit_once('@')?;
+    let url = format!("{scheme}://{MASK}{}", &rest[login.len()..]);
+    Some(cut(&url).unwrap_or(url))
 }
 
 fn is_secret(name: &str) -> bool {
     let name = name.to_ascii_lowercase().replace('-', "_");
-    SECRET_WORDS.iter().any(|word| name.contains(word))
+    SECRET_NAMES.contains(&name.as_str()) || SECRET_WORDS.iter().any(|word| name.contains(word))
 }
 
-fn cut(text: &str) -> String {
-    match text.char_indices().nth(MAX_TEXT_CHARACTERS) {
-        None => text.to_owned(),
-        Some((end, _)) => format!("{}… {} bytes more", &text[..end], text.len() - end),
-    }
+/// `None` when the text is short enough as it is.
+fn cut(text: &str) -> Option<String> {
+    let (end, _) = text.char_indices().nth(MAX_TEXT_CHARACTERS)?;
+    Some(format!("{}… {} bytes more", &text[..end], text.len() - end))
 }
 
 #[cfg(test)]
 mod tests {
-    use serde_json::json;
+    use serde_json::{Value, json};
 
     use super::redact;
 
     #[test]
-    fn secrets_are_masked_and_long_values_cut() {
-        let long = "é".repeat(300);
-        let shown = redact(&json!({
-            "query": "plain", "API-Key": "k", "nested": {"user_password": ["p"], "n": 1}, "text": long, "list": vec![0; 30],
-        }));
-        assert_eq!(shown["query"], "plain");
-        assert_eq!(shown["API-Key"], "***");
-        assert_eq!(shown["nested"], json!({"user_password": "***", "n": 1}));
+    fn secrets_are_masked() {
+        for (given, shown) in [
+            (
+                json!({"query": "plain", "n": 1, "b": true, "x": null}),
+                json!({"query": "plain", "n": 1, "b": true, "x": null}),
+            ),
+            (
+                json!({"API-Key": "k", "pwd": 7, "auth": {}, "author": "Ann"}),
+                json!({"API-Key": "***", "pwd": "***", "auth": "***", "author": "Ann"}),
+            ),
+            (
+                json!({"nested": {"user_password": ["p"], "n": [{"token": "t"}]}}),
+                json!({"nested": {"user_password": "***", "n": [{"token": "***"}]}}),
+            ),
+            (
+                json!({"header": "Bearer abc", "h": "basic abc", "k": "-----BEGIN KEY"}),
+                json!({"header": "***", "h": "***", "k": "***"}),
+            ),
+            (json!({"url": "https://u:p@h/x?a@b"}), json!({"url": "https://***@h/x?a@b"})),
+            (json!({"url": "https://h/x@y"}), json!({"url": "https://h/x@y"})),
+        ] {
+            assert_eq!(redacted(&given), shown);
+        }
+    }
+
+    #[test]
+    fn long_values_are_cut() {
+        let shown = redacted(&json!({"text": "é".repeat(300), "list": vec![0; 30]}));
         assert_eq!(shown["text"], format!("{}… 200 bytes more", "é".repeat(200)));
-        assert_eq!(shown["list"].as_array().unwrap().len(), 21);
-        assert_eq!(shown["list"][20], "… 10 more");
+        assert_eq!((shown["list"].as_array().unwrap().len(), &shown["list"][20]), (21, &json!("… 10 more")));
     }
 
     #[test]
     fn hostile_shapes_stay_small() {
-        let mut deep = json!("bottom");
-        for _ in 0..100 {
-            deep = json!([deep]);
-        }
+        let deep = (0..100).fold(json!("bottom"), |value, _| json!([value]));
         let wide: serde_json::Map<_, _> = (0..10_000).map(|n| (format!("{n:0>300}"), json!(n))).collect();
         for value in [deep, wide.into()] {
-            assert!(redact(&value).to_string().len() < 10_000);
+            assert!(redact(&value).unwrap().get().len() < 10_000);
         }
+    }
+
+    fn redacted(value: &Value) -> Value {
+        serde_json::from_str(redact(value).unwrap().get()).unwrap()
     }
 }

@@ -40,6 +40,13 @@ impl Guard {
         Ok(())
     }
 
+    /// The request's origin, if it is another one that the operator listed: its pages must be told that they may read.
+    pub(crate) fn listed_origin(&self, headers: &HeaderMap) -> Option<HeaderValue> {
+        let origin = headers.get(ORIGIN)?;
+        let text = origin.to_str().ok()?.to_ascii_lowercase();
+        self.allowed_origins.contains(&text).then(|| origin.clone())
+    }
+
     fn is_ours(&self, host: &Authority) -> bool {
         let name = host.host().to_ascii_lowercase();
         let listed = |allowed: &String| *allowed == name || allowed.eq_ignore_ascii_case(host.as_str());

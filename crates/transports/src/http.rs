@@ -1,10 +1,13 @@
 //! The HTTP/1.1 server: it accepts within bounds, waits for nobody longer than it says, and stops in good order.
 
+mod linger;
+
 use std::convert::Infallible;
 use std::io;
 use std::net::SocketAddr;
 use std::pin::pin;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use axum::body::Body;
@@ -15,8 +18,10 @@ use hyper_util::server::graceful::{GracefulShutdown, Watcher};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
+use self::linger::Lingering;
 use crate::rest::Guarded;
 
 /// From the opening of a connection, or its last answer, to the end of the next request's headers.
@@ -75,11 +80,18 @@ impl HttpServer {
         self.listener.local_addr()
     }
 
-    /// Serves until `shutdown` is ready, then finishes what is under way within the grace period.
-    pub async fn run(self, app: Guarded, shutdown: impl Future<Output = ()>) -> Unfinished {
+    /// Serves until `shutdown` is ready, then finishes what is under way within the grace period, or until `hurry` is
+    /// ready.
+    pub async fn run(
+        self,
+        app: Guarded,
+        shutdown: impl Future<Output = ()>,
+        hurry: impl Future<Output = ()>,
+    ) -> Unfinished {
         let slots = Arc::new(Semaphore::new(self.limits.max_connections));
         let refusals = Arc::new(Semaphore::new(MAX_REFUSALS));
         let (connections, graceful) = (TaskTracker::new(), GracefulShutdown::new());
+        let cut = CancellationToken::new();
         let mut shutdown = pin!(shutdown);
         loop {
             let stream = tokio::select! {
@@ -89,7 +101,8 @@ impl HttpServer {
             };
             match Arc::clone(&slots).try_acquire_owned() {
                 Ok(slot) => {
-                    connections.spawn(serve(stream, app.clone(), graceful.watcher(), slot));
+                    let connection = serve(stream, app.clone(), graceful.watcher(), slot);
+                    connections.spawn(cut.clone().run_until_cancelled_owned(connection));
                 }
                 Err(_) => {
                     if let Ok(permit) = Arc::clone(&refusals).acquire_owned().await {
@@ -104,10 +117,15 @@ impl HttpServer {
             graceful.shutdown().await;
             connections.wait().await;
         };
-        match tokio::time::timeout(self.limits.grace, finished).await {
-            Ok(()) => Unfinished(0),
-            Err(_) => Unfinished(connections.len()),
-        }
+        let ended = tokio::select! {
+            () = finished => return Unfinished(0),
+            () = tokio::time::sleep(self.limits.grace) => connections.len(),
+            () = hurry => connections.len(),
+        };
+        // Their calls are dropped here and now, while there is still somebody to record it.
+        cut.cancel();
+        connections.wait().await;
+        Unfinished(ended)
     }
 }
 
@@ -126,15 +144,22 @@ async fn accept(listener: &TcpListener) -> TcpStream {
 
 async fn serve(stream: TcpStream, app: Guarded, watcher: Watcher, _slot: OwnedSemaphorePermit) {
     prepare(&stream);
+    let busy = Arc::new(AtomicBool::new(false));
+    let stream = TokioIo::new(Lingering::new(stream, Arc::clone(&busy)));
     let service = service_fn(move |request: hyper::Request<Incoming>| {
-        let answer = app.clone().handle(request.map(Body::new));
-        async { Ok::<_, Infallible>(answer.await) }
+        busy.store(true, Ordering::Relaxed);
+        let (answer, busy) = (app.clone().handle(request.map(Body::new)), Arc::clone(&busy));
+        async move {
+            let answer = answer.await;
+            busy.store(false, Ordering::Relaxed);
+            Ok::<_, Infallible>(answer)
+        }
     });
     let connection = hyper::server::conn::http1::Builder::new()
         .timer(TokioTimer::new())
         .header_read_timeout(HEADER_TIMEOUT)
         .max_buf_size(MAX_HEADER_BYTES)
-        .serve_connection(TokioIo::new(stream), service);
+        .serve_connection(stream, service);
     if let Err(error) = watcher.watch(connection).await {
         tracing::debug!(%error, "connection ended early");
     }
@@ -167,12 +192,4 @@ async fn refuse(mut stream: TcpStream, _permit: OwnedSemaphorePermit) {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::REFUSAL;
-
-    #[test]
-    fn the_refusal_is_as_long_as_it_says() {
-        let (head, body) = REFUSAL.split_once("\r\n\r\n").unwrap();
-        assert!(head.contains(&format!("content-length: {}\r\n", body.len())), "{head}");
-    }
-}
+mod tests;

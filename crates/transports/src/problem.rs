@@ -1,17 +1,22 @@
-//! A request that never became a call: `{error, code}` with its status.
+//! A request that never became a call: `{error, code}` with its status, in the layout of the route it was sent to.
 
 use axum::body::Body;
 use axum::http::header::CONTENT_TYPE;
 use axum::http::{HeaderName, HeaderValue, StatusCode};
-use axum::response::{IntoResponse, Response};
+use axum::response::Response;
 use countersign_contract::Code;
 use serde_json::json;
+
+/// Below this, answers are envelopes that name the tool.
+const ENVELOPED: &str = "/v1/tools/";
+
+const MAX_SHOWN_CHARACTERS: usize = 128;
 
 #[derive(Debug)]
 pub(crate) struct Problem {
     pub(crate) status: StatusCode,
-    pub(crate) code: Code,
-    pub(crate) error: String,
+    code: Code,
+    error: String,
     header: Option<(HeaderName, HeaderValue)>,
 }
 
@@ -20,20 +25,31 @@ impl Problem {
         Self { status, code, error: error.into(), header: None }
     }
 
+    pub(crate) fn unknown_tool(name: &str) -> Self {
+        Self::new(StatusCode::NOT_FOUND, Code::NotFound, format!("Unknown tool: {}", shown(name)))
+    }
+
     pub(crate) fn with_header(mut self, name: HeaderName, value: HeaderValue) -> Self {
         self.header = Some((name, value));
         self
     }
-}
 
-impl IntoResponse for Problem {
-    fn into_response(self) -> Response {
-        let mut response = json_response(self.status, json!({"error": self.error, "code": self.code}).to_string());
+    pub(crate) fn respond(self, path: &str) -> Response {
+        let body = match path.strip_prefix(ENVELOPED) {
+            Some(tool) => json!({"tool": shown(tool), "ok": false, "error": self.error, "code": self.code}),
+            None => json!({"error": self.error, "code": self.code}),
+        };
+        let mut response = json_response(self.status, body.to_string());
         if let Some((name, value)) = self.header {
             response.headers_mut().insert(name, value);
         }
         response
     }
+}
+
+/// As much of a text from outside as goes into an answer.
+pub(crate) fn shown(text: &str) -> String {
+    text.chars().take(MAX_SHOWN_CHARACTERS).collect()
 }
 
 pub(crate) fn json_response(status: StatusCode, body: String) -> Response {

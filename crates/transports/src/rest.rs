@@ -9,12 +9,13 @@ use std::sync::Arc;
 
 use arc_swap::ArcSwap;
 use axum::Router;
+use axum::extract::rejection::PathRejection;
 use axum::extract::{Extension, Path, State};
 use axum::http::header::{CONTENT_TYPE, RETRY_AFTER};
-use axum::http::{HeaderName, HeaderValue, Request, StatusCode};
+use axum::http::{HeaderName, HeaderValue, Request, StatusCode, Uri};
 use axum::response::{IntoResponse, Response};
 use axum::routing::{get, post};
-use countersign_contract::{BoxFuture, Caller, Code, Progress};
+use countersign_contract::{Access, BoxFuture, Caller, Code, Progress};
 use countersign_host::{Answer, Call, Gate, NoAnswer, Wire};
 use serde_json::{Map, Value, json};
 use tokio::sync::Semaphore;
@@ -25,13 +26,11 @@ pub use self::guarded::Guarded;
 use crate::auth::Auth;
 use crate::guard::Guard;
 use crate::openapi::{description, openapi, summary};
-use crate::problem::{Problem, json_response};
+use crate::problem::{Problem, json_response, shown};
 use crate::wire::http_status;
 
 /// Requests that may be under way at once; more are turned away, so that memory stays bounded by this many bodies.
 const MAX_IN_FLIGHT: usize = 512;
-
-const MAX_SHOWN_NAME: usize = 128;
 
 const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
 
@@ -80,42 +79,43 @@ fn routes(service: Arc<Service>) -> Router {
         .with_state(service)
 }
 
+type ToolPath = Result<Path<String>, PathRejection>;
+
 async fn call_enveloped(
     State(service): State<Arc<Service>>,
     Extension(caller): Extension<Arc<Caller>>,
-    Path(tool): Path<String>,
+    tool: ToolPath,
     request: Request<axum::body::Body>,
 ) -> Response {
-    let arguments = match read_json(request, service.max_body).await.and_then(open_envelope) {
-        Ok(arguments) => arguments,
-        Err(problem) => return enveloped_problem(&tool, &problem),
+    let path = request.uri().path().to_owned();
+    let called = async {
+        let (tool, body) = (tool_name(tool)?, read_json(request, service.max_body).await?);
+        let answer = service.call(&tool, open_envelope(body)?, caller).await?;
+        let body = envelope(&tool, &answer);
+        Ok(respond(&answer, body))
     };
-    match service.call(&tool, arguments, caller).await {
-        Ok(answer) => {
-            let body = envelope(&tool, &answer);
-            respond(&answer, body)
-        }
-        Err(problem) => enveloped_problem(&tool, &problem),
-    }
+    called.await.unwrap_or_else(|problem: Problem| problem.respond(&path))
 }
 
 async fn call_bare(
     State(service): State<Arc<Service>>,
     Extension(caller): Extension<Arc<Caller>>,
-    Path(tool): Path<String>,
+    tool: ToolPath,
     request: Request<axum::body::Body>,
 ) -> Response {
-    let arguments = match read_json(request, service.max_body).await {
-        Ok(arguments) => arguments,
-        Err(problem) => return problem.into_response(),
+    let path = request.uri().path().to_owned();
+    let called = async {
+        let (tool, arguments) = (tool_name(tool)?, read_json(request, service.max_body).await?);
+        let mut answer = service.call(&tool, arguments, caller).await?;
+        let body = std::mem::take(&mut answer.reply.text);
+        Ok(respond(&answer, body))
     };
-    match service.call(&tool, arguments, caller).await {
-        Ok(mut answer) => {
-            let body = std::mem::take(&mut answer.reply.text);
-            respond(&answer, body)
-        }
-        Err(problem) => problem.into_response(),
-    }
+    called.await.unwrap_or_else(|problem: Problem| problem.respond(&path))
+}
+
+/// What is no text is no tool's name either.
+fn tool_name(path: ToolPath) -> Result<String, Problem> {
+    path.map(|Path(tool)| tool).map_err(|_| Problem::unknown_tool("not UTF-8"))
 }
 
 impl Service {
@@ -131,19 +131,10 @@ impl Service {
             progress: Progress::default(),
         };
         self.gate.call(call).await.map_err(|reason| match reason {
-            NoAnswer::UnknownTool => unknown_tool(tool),
+            NoAnswer::UnknownTool => Problem::unknown_tool(tool),
             NoAnswer::Cancelled => Problem::new(StatusCode::SERVICE_UNAVAILABLE, Code::Unavailable, "Cancelled"),
         })
     }
-}
-
-fn unknown_tool(tool: &str) -> Problem {
-    Problem::new(StatusCode::NOT_FOUND, Code::NotFound, format!("Unknown tool: {}", shown(tool)))
-}
-
-/// As much of a name from outside as goes into an answer.
-fn shown(name: &str) -> String {
-    name.chars().take(MAX_SHOWN_NAME).collect()
 }
 
 /// `{"args": {…}}`; without `args` the tool's defaults have to do.
@@ -177,11 +168,6 @@ fn envelope(tool: &str, answer: &Answer) -> String {
     failure.to_string()
 }
 
-fn enveloped_problem(tool: &str, problem: &Problem) -> Response {
-    let body = json!({"tool": shown(tool), "ok": false, "error": problem.error, "code": problem.code});
-    json_response(problem.status, body.to_string())
-}
-
 fn respond(answer: &Answer, body: String) -> Response {
     let status = answer.reply.failure.map_or(StatusCode::OK, |failure| http_status(failure.code));
     let mut response = json_response(status, body);
@@ -205,14 +191,15 @@ async fn list_tools(State(service): State<Arc<Service>>, Extension(caller): Exte
 async fn show_tool(
     State(service): State<Arc<Service>>,
     Extension(caller): Extension<Arc<Caller>>,
-    Path(tool): Path<String>,
+    tool: ToolPath,
+    uri: Uri,
 ) -> Response {
     let catalog = service.gate.catalog();
-    let found = catalog.find(&tool, &caller).map(|found| description(found.contract()));
-    found.map_or_else(
-        || enveloped_problem(&tool, &unknown_tool(&tool)),
-        |contract| json_response(StatusCode::OK, contract.to_string()),
-    )
+    let found = tool_name(tool).and_then(|tool| {
+        let found = catalog.find(&tool, &caller).ok_or_else(|| Problem::unknown_tool(&tool))?;
+        Ok(json_response(StatusCode::OK, description(found.contract()).to_string()))
+    });
+    found.unwrap_or_else(|problem| problem.respond(uri.path()))
 }
 
 async fn stats(State(service): State<Arc<Service>>, Extension(caller): Extension<Arc<Caller>>) -> Response {
@@ -226,14 +213,19 @@ async fn show_openapi(State(service): State<Arc<Service>>, Extension(caller): Ex
     json_response(StatusCode::OK, openapi(catalog.contracts(&caller)).to_string())
 }
 
-async fn metrics(State(service): State<Arc<Service>>) -> Response {
+async fn metrics(State(service): State<Arc<Service>>, Extension(caller): Extension<Arc<Caller>>, uri: Uri) -> Response {
+    if caller.access != Access::All {
+        let error = "The metrics name every tool, so only a caller who may use them all may read them";
+        return Problem::new(StatusCode::FORBIDDEN, Code::AccessDenied, error).respond(uri.path());
+    }
     match service.gate.recorder().metrics.exposition() {
         Ok(text) => {
             let kind = "application/openmetrics-text; version=1.0.0; charset=utf-8";
             ([(CONTENT_TYPE, HeaderValue::from_static(kind))], text).into_response()
         }
         Err(_) => {
-            Problem::new(StatusCode::INTERNAL_SERVER_ERROR, Code::InternalError, "Internal error").into_response()
+            let problem = Problem::new(StatusCode::INTERNAL_SERVER_ERROR, Code::InternalError, "Internal error");
+            problem.respond(uri.path())
         }
     }
 }
@@ -242,17 +234,19 @@ async fn healthz() -> Response {
     json_response(StatusCode::OK, r#"{"status":"ok"}"#.to_owned())
 }
 
-async fn readyz(State(service): State<Arc<Service>>) -> Response {
+async fn readyz(State(service): State<Arc<Service>>, uri: Uri) -> Response {
     match service.readiness.check().await {
         Ok(()) => json_response(StatusCode::OK, r#"{"status":"ready"}"#.to_owned()),
-        Err(reason) => Problem::new(StatusCode::SERVICE_UNAVAILABLE, Code::Unavailable, reason).into_response(),
+        Err(reason) => Problem::new(StatusCode::SERVICE_UNAVAILABLE, Code::Unavailable, reason).respond(uri.path()),
     }
 }
 
-async fn no_route() -> Problem {
-    Problem::new(StatusCode::NOT_FOUND, Code::NotFound, "There is no such route; GET /openapi.json lists them")
+async fn no_route(uri: Uri) -> Response {
+    let error = "There is no such route; GET /openapi.json lists them";
+    Problem::new(StatusCode::NOT_FOUND, Code::NotFound, error).respond(uri.path())
 }
 
-async fn no_method() -> Problem {
-    Problem::new(StatusCode::METHOD_NOT_ALLOWED, Code::ValidationError, "This route does not take that method")
+async fn no_method(uri: Uri) -> Response {
+    let error = "This route does not take that method";
+    Problem::new(StatusCode::METHOD_NOT_ALLOWED, Code::ValidationError, error).respond(uri.path())
 }

@@ -8,7 +8,7 @@ use countersign_transports::ExitCode;
 use serde_json::json;
 
 use crate::args::Common;
-use crate::config::Config;
+use crate::config::{Config, LogLevel};
 use crate::failure::{CommandError, CommandResult};
 use crate::logging::LogFile;
 use crate::output::{self, Format};
@@ -60,7 +60,11 @@ fn report(format: Format, checks: &[Check]) -> anyhow::Result<()> {
 }
 
 fn contracts(config: &Config) -> Result<String, String> {
-    let catalog = wiring::catalog(config).map_err(|error| error.text().trim().to_owned())?;
+    let catalog = wiring::catalog(config).map_err(|error| error.line())?;
+    let unknown = wiring::unknown_names(config, &catalog);
+    if !unknown.is_empty() {
+        return Err(unknown.join("; "));
+    }
     let count = catalog.contracts(&wiring::owner()).count();
     Ok(format!("{count} in force"))
 }
@@ -74,13 +78,12 @@ fn folder(path: &Path) -> Result<String, String> {
 
 fn log_file(config: &Config) -> Result<String, String> {
     let file = &config.log.file;
-    match LogFile::open(file) {
-        Ok(log) => {
-            log.close();
-            Ok(file.display().to_string())
-        }
-        Err(error) => Err(format!("{error}; set `log.file` to a place you can write")),
+    if config.log.level == LogLevel::Off {
+        return Ok("switched off".to_owned());
     }
+    let log = LogFile::open(file).map_err(|error| wiring::log_error(error).line())?;
+    log.close();
+    Ok(file.display().to_string())
 }
 
 fn address(config: &Config) -> Result<String, String> {
@@ -99,8 +102,7 @@ async fn store(config: &Config) -> Vec<Check> {
     let store = match Store::open(&config.data_dir).await {
         Ok(store) => store,
         Err(error) => {
-            let wrong = wiring::store_error(error).text().trim().to_owned();
-            return vec![Check { name: "data folder", found: Err(wrong) }];
+            return vec![Check { name: "data folder", found: Err(wiring::store_error(error).line()) }];
         }
     };
     let writable = store.ping().await.map(|()| place.to_string()).map_err(|error| format!("{place}: {error}"));

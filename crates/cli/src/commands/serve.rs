@@ -2,6 +2,7 @@
 
 use std::io::ErrorKind;
 use std::net::SocketAddr;
+use std::pin::pin;
 use std::sync::Arc;
 
 use anyhow::Context as _;
@@ -42,23 +43,29 @@ async fn serve(common: &Common, listen: Option<String>, config: Config) -> Resul
     let app = Guarded::new(Arc::clone(&service));
     let mut stop_signals = StopSignals::listen().context("cannot listen for signals")?;
     let signal = ReloadSignal::listen().context("cannot listen for signals")?;
-    let reloader = Reloader { common: common.clone(), listen, gate: Arc::clone(&host.gate), service, signal };
+    let common = Common { config: config.sources.file.clone(), ..common.clone() };
+    let reloader = Reloader { common, listen, gate: Arc::clone(&host.gate), service, signal };
+    let following = reloader.follow(config.clone());
     announce(&config, address, &host)?;
-    let stopping = CancellationToken::new();
-    let served = server.run(app, stopping.clone().cancelled_owned());
-    let stop = async {
-        let stop = stop_signals.next().await;
-        tracing::info!(grace = ?config.http.grace, "stopping");
-        stopping.cancel();
-        stop
+    let (stopping, hurrying) = (CancellationToken::new(), CancellationToken::new());
+    let mut served = pin!(server.run(app, stopping.clone().cancelled_owned(), hurrying.clone().cancelled_owned()));
+    let stop = tokio::select! {
+        stop = stop_signals.next() => stop,
+        // Neither ends before it is asked to.
+        _ = &mut served => Stop::Terminated,
+        () = following => Stop::Terminated,
     };
-    let both = async { tokio::join!(served, stop) };
-    let (Unfinished(unfinished), stop) = tokio::select! {
-        ended = both => ended,
-        () = reloader.follow(config.clone()) => (Unfinished(0), Stop::Terminated),
+    tracing::info!(grace = ?config.http.grace, "stopping; a second signal ends what is under way");
+    stopping.cancel();
+    let Unfinished(unfinished) = tokio::select! {
+        unfinished = &mut served => unfinished,
+        _ = stop_signals.next() => {
+            hurrying.cancel();
+            served.await
+        }
     };
     if unfinished > 0 {
-        tracing::warn!(unfinished, "the grace period ended before these connections did");
+        tracing::warn!(unfinished, "these connections were cut off at the end of the grace period");
     }
     host.stop().await;
     Ok(stop)

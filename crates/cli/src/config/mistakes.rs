@@ -62,6 +62,9 @@ impl ConfigMistakes {
     }
 
     pub(crate) fn hint(&self) -> &str {
+        if self.mistakes.iter().all(|mistake| matches!(mistake.place, Place::Flag { .. })) {
+            return "`--help` explains the flags";
+        }
         self.hint
     }
 }

@@ -29,13 +29,8 @@ pub(crate) fn changed_keys(old: &Config, new: &Config) -> ChangedKeys {
         contracts,
         sources: _,
     } = old;
-    let at_once = [
-        ("auth", *tokens != new.tokens),
-        ("web_fetch", *web_fetch != new.web_fetch),
-        ("limits", *limits != new.limits),
-        ("approval", *approval != new.approval),
-        ("contracts", *contracts != new.contracts),
-    ];
+    let at_once =
+        [("auth", *tokens != new.tokens), ("limits", *limits != new.limits), ("approval", *approval != new.approval)];
     let at_restart = [
         ("root", *root != new.root),
         ("data_dir", *data_dir != new.data_dir),
@@ -45,6 +40,8 @@ pub(crate) fn changed_keys(old: &Config, new: &Config) -> ChangedKeys {
         ("file_io", *file_io_root != new.file_io_root),
         ("system_audit", *audited_packages != new.audited_packages),
         ("context", *context != new.context),
+        ("web_fetch", *web_fetch != new.web_fetch),
+        ("contracts", *contracts != new.contracts),
         ("log", *log != new.log),
         ("audit", *audit != new.audit),
     ];

@@ -9,6 +9,7 @@ const CONFIG: &str = "
 auth:
   tokens:
     - {name: ci, token: token-of-ci, tools: [hello]}
+    - {name: all, token: token-for-all}
     - {name: guest, token: \"${GUEST_TOKEN:-token-of-guest}\", tools: []}
 ";
 
@@ -52,6 +53,9 @@ fn a_tool_that_is_not_listed_for_a_caller_does_not_exist_for_it() {
     let headers = [("authorization", "Bearer token-of-guest")];
     let openapi = request(server.address, "GET", "/openapi.json", &headers, b"").json();
     assert!(openapi["paths"]["/v1/tools/hello"].is_null());
+    assert_eq!(request(server.address, "GET", "/metrics", &headers, b"").status, 403, "metrics name every tool");
+    let all = [("authorization", "Bearer token-for-all")];
+    assert_eq!(request(server.address, "GET", "/metrics", &all, b"").status, 200);
 }
 
 #[test]

@@ -5,9 +5,9 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use countersign_contract::{
-    Access, AnyTool, BoxFuture, CallContext, Caller, Contract, Example, Progress, ToolError, contract_file,
+    Access, AnyTool, BoxFuture, CallContext, Caller, Contract, Example, Progress, Rejection, ToolError, contract_file,
 };
-use countersign_host::{Call, Catalog, Gate, Metrics, NoApprover, Policy, Recorder, Wire};
+use countersign_host::{ApprovalRequest, Approvals, Call, Catalog, Gate, Metrics, Policy, Recorder, Wire};
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
@@ -50,6 +50,14 @@ fn every_tool_can_be_allowed_and_forbidden() {
         assert_eq!(names(&ask("token-one", "/v1/tools").json()["tools"]), [name.to_string()].into());
         assert_eq!(ask("token-none", "/v1/tools").json(), json!({"tools": []}));
         assert_eq!(ask("token-none", &format!("/v1/tools/{name}")).status, 404);
+        let call = |token: &str| {
+            let (bearer, path) = (format!("Bearer {token}"), format!("/mcp/tool/{name}"));
+            let headers = [("authorization", bearer.as_str()), ("content-type", "application/json")];
+            let input = tool.contract().terms.examples[0].input.to_string();
+            crate::http::request(server.address, "POST", &path, &headers, input.as_bytes()).status
+        };
+        assert_ne!(call("token-one"), 404, "{name}");
+        assert_eq!(call("token-none"), 404, "{name}");
     }
 }
 
@@ -187,7 +195,17 @@ impl AnyTool for Lying {
 fn gate(tool: Arc<dyn AnyTool>) -> Gate {
     let recorder =
         Recorder { metrics: Arc::new(Metrics::new()), call_log: None, audit: None, tasks: TaskTracker::new() };
-    Gate::new(Catalog::new(vec![tool]).unwrap(), Policy::default(), Arc::new(NoApprover), recorder)
+    Gate::new(Catalog::new(vec![tool]).unwrap(), Policy::default(), Arc::new(EverybodyAgrees), recorder)
+}
+
+/// The gate is asked about outputs here, whether or not a person has to agree first.
+#[derive(Debug)]
+struct EverybodyAgrees;
+
+impl Approvals for EverybodyAgrees {
+    fn decide<'a>(&'a self, _request: ApprovalRequest<'a>) -> BoxFuture<'a, Result<(), Rejection>> {
+        Box::pin(std::future::ready(Ok(())))
+    }
 }
 
 fn call(contract: &Contract, example: &Example) -> Call {

@@ -42,6 +42,7 @@ fn mistakes_end_with_their_exit_code_and_a_way_out() {
     for (arguments, exit, words) in [
         (&[][..], 1, &["Usage"][..]),
         (&["sevre"], 1, &["serve"]),
+        (&["completions", "foo"], 1, &["error: invalid value 'foo'"]),
         (&["serve", "--listen"], 1, &["--listen"]),
         (&["serve", "--listen", "nonsense"], 1, &["--listen", "127.0.0.1:8000"]),
         (&["serve", "--listen", &taken], 1, &[&taken, "--listen 127.0.0.1:0"]),
@@ -169,6 +170,8 @@ fn completions_and_manual_are_printed() {
         assert!(script.contains("countersign") && script.contains("serve"), "{shell}");
     }
     assert!(stdout(&env.run(&["man"])).contains(".TH countersign"));
+    assert!(stdout(&env.run(&["man", "serve"])).contains("--listen".replace('-', "\\-").as_str()));
+    assert_eq!(env.run(&["man", "sevre"]).status.code(), Some(1));
 }
 
 #[test]
@@ -177,6 +180,16 @@ fn a_reader_that_hangs_up_is_no_failure() {
     let mut child = env.command(&["config", "schema"]).stdout(std::process::Stdio::piped()).spawn().unwrap();
     drop(child.stdout.take());
     assert!(child.wait().unwrap().success());
+}
+
+#[test]
+fn a_misspelt_tool_in_the_configuration_is_pointed_out() {
+    let env = TestEnv::with_config("approval: {helo: client}\nlimits: {rate_per_minute: {hello: 5}}\n");
+    let doctor = env.run(&["doctor"]);
+    assert_eq!(doctor.status.code(), Some(1));
+    assert!(stdout(&doctor).contains("`approval` names `helo`"), "{}", stdout(&doctor));
+    assert!(stdout(&doctor).contains("did you mean `hello`?"), "{}", stdout(&doctor));
+    assert!(stderr(&env.run(&["call", "hello"])).contains("names `helo`"));
 }
 
 #[test]

@@ -25,7 +25,7 @@ fn every_call_leaves_one_line() {
     }
     assert!(first["duration_ms"].as_f64().unwrap() > 0.0 && first["result_size"].as_u64().unwrap() > 40, "{first}");
     assert_eq!((&second["outcome"], &second["success"]), (&json!("VALIDATION_ERROR"), &json!(false)));
-    assert_eq!(second["parameters"], json!({"password": "***"}));
+    assert_eq!(second["parameters"], json!({"name": "World", "password": "***"}));
 }
 
 #[test]

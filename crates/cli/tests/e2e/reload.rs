@@ -26,6 +26,30 @@ fn tokens_and_limits_change_without_a_restart() {
 }
 
 #[test]
+fn a_file_that_is_emptied_or_moved_away_opens_no_door() {
+    let config = "auth: {tokens: [{name: old, token: old-token}]}\n";
+    let env = TestEnv::with_config(config);
+    let server = env.serve();
+    let says = |words: &str| {
+        env.log_lines(|lines| {
+            lines.iter().any(|line| line["message"].as_str().is_some_and(|text| text.contains(words)))
+        })
+    };
+    env.write("countersign.yaml", "");
+    says("has no tokens");
+    assert_eq!(server.get("/v1/tools").status, 401);
+    std::fs::rename(env.path("countersign.yaml"), env.path("elsewhere.yaml")).unwrap();
+    says("is gone");
+    assert_eq!(server.get("/v1/tools").status, 401);
+    // The file is still followed when it comes back.
+    env.write("countersign.yaml", &config.replace("old-token", "new-token"));
+    let headers = [("authorization", "Bearer new-token")];
+    wait_for("the new token to count", || {
+        (request(server.address, "GET", "/v1/tools", &headers, b"").status == 200).then_some(())
+    });
+}
+
+#[test]
 fn a_broken_file_changes_nothing() {
     let env = TestEnv::with_config("auth: {tokens: [{name: old, token: old-token}]}");
     let server = env.serve();

@@ -61,6 +61,9 @@ fn routes_that_do_not_exist_say_so_in_json() {
         ("GET", "/v1/tools/no_such_tool", 404),
         ("POST", "/v1/tools/read_file/../hello", 404),
         ("POST", "/v1/tools/%68ello%00", 404),
+        ("POST", "/v1/tools/%ff", 404),
+        ("POST", "/mcp/tool/%ff", 404),
+        ("GET", "/v1/tools/%ff", 404),
         ("POST", "/v1/tools/hello/", 404),
         ("PUT", "/v1/tools/hello", 405),
         ("DELETE", "/v1/tools/hello", 405),
@@ -72,6 +75,7 @@ fn routes_that_do_not_exist_say_so_in_json() {
         let result: Value = answer.json();
         assert_eq!(answer.status, status, "{method} {path}: {result}");
         assert!(result["error"].is_string() && result["code"].is_string(), "{method} {path}: {result}");
+        assert_eq!(result["ok"].is_boolean(), path.starts_with("/v1/tools/"), "{method} {path}: {result}");
     }
     let unknown = server.post("/v1/tools/no_such_tool", "{}").json();
     let expected =
@@ -114,6 +118,25 @@ fn an_answer_names_its_request_and_a_rate_limit_its_wait() {
     let wait: u64 = refused.header("retry-after").unwrap().parse().unwrap();
     assert!((1..=60).contains(&wait), "{wait}");
     assert_eq!(server.get("/healthz").status, 200);
+}
+
+#[test]
+fn pages_of_listed_origins_may_ask_and_read() {
+    let env = TestEnv::with_config(
+        "http: {allowed_origins: [\"http://app.example\"]}\nauth: {tokens: [{name: app, token: app-token}]}",
+    );
+    let server = env.serve();
+    let asks = [("origin", "http://app.example"), ("access-control-request-method", "POST")];
+    let preflight = request(server.address, "OPTIONS", "/v1/tools/hello", &asks, b"");
+    assert_eq!(preflight.status, 204);
+    assert_eq!(preflight.header("access-control-allow-origin"), Some("http://app.example"));
+    assert!(preflight.header("access-control-allow-headers").unwrap().contains("authorization"));
+    let headers = [JSON, ("origin", "http://app.example"), ("authorization", "Bearer app-token")];
+    let answer = request(server.address, "POST", "/v1/tools/hello", &headers, b"{}");
+    assert_eq!((answer.status, answer.header("access-control-allow-origin")), (200, Some("http://app.example")));
+    let other = [("origin", "http://evil.test"), ("access-control-request-method", "POST")];
+    let refused = request(server.address, "OPTIONS", "/v1/tools/hello", &other, b"");
+    assert_eq!((refused.status, refused.header("access-control-allow-origin")), (403, None));
 }
 
 #[test]

@@ -3,7 +3,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use super::{Contract, ErrorField, ErrorForm, InvalidContract, Normalisation, Sentence, Terms};
-use crate::{CallContext, Code, Effect, Rejection, Tool, ToolError};
+use crate::{CallContext, Code, Digest, Effect, Rejection, Tool, ToolError};
 
 /// A tool with one of everything that a contract can say.
 struct Search;
@@ -186,8 +186,21 @@ fn failures_are_laid_out_as_published() {
 }
 
 #[test]
-fn the_digest_changes_with_anything_a_caller_can_see() {
+fn the_digest_is_over_everything_a_caller_can_see() {
     let contract = Contract::of::<Search>().unwrap();
     assert_eq!(contract.digest, Contract::of::<Search>().unwrap().digest);
-    assert_ne!(contract.digest, Contract::of::<Enveloped>().unwrap().digest);
+    let definition = contract.definition();
+    assert_eq!(contract.digest, Digest::of_json(&definition));
+    for part in [
+        "/name",
+        "/title",
+        "/description",
+        "/effect",
+        "/inputSchema/properties/query/maxLength",
+        "/outputSchema/oneOf/0",
+    ] {
+        let mut changed = definition.clone();
+        *changed.pointer_mut(part).unwrap() = json!("changed");
+        assert_ne!(contract.digest, Digest::of_json(&changed), "{part}");
+    }
 }

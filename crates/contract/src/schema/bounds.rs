@@ -1,19 +1,19 @@
-//! What is looked at before a schema is compiled, so that compiling and validating stay cheap.
+//! What is looked at before a schema is compiled, so that compiling it and recursing through it stay cheap.
 
-use std::collections::HashSet;
+use std::collections::HashMap;
 
 use serde_json::Value;
 
 use super::SchemaRejected;
+use super::parts::{self, Targets};
 
 /// The largest schema among 51 tools of the reference servers is under 4 KiB.
 const MAX_BYTES: usize = 256 * 1024;
 const MAX_DEPTH: usize = 64;
 const MAX_PARTS: usize = 10_000;
 
-/// Keywords whose subschemas look at the same value again: a reference that returns through these alone never ends.
-const IN_PLACE: [&str; 10] =
-    ["allOf", "anyOf", "oneOf", "not", "if", "then", "else", "dependentSchemas", "dependencies", "$ref"];
+/// References that lead to references; each is a level of recursion in the validator.
+const MAX_CHAIN: usize = 16;
 
 pub(super) fn check(schema: &Value) -> Result<(), SchemaRejected> {
     let mut parts = 0;
@@ -22,11 +22,10 @@ pub(super) fn check(schema: &Value) -> Result<(), SchemaRejected> {
     if schema.to_string().len() > MAX_BYTES {
         return Err(SchemaRejected::TooLarge { limit: MAX_BYTES });
     }
-    let mut targets = Vec::new();
-    collect_references(schema, &mut targets)?;
-    targets.sort_unstable();
-    targets.dedup();
-    targets.into_iter().try_for_each(|target| ends(schema, target))
+    let mut references = Vec::new();
+    collect_references(schema, &mut references)?;
+    let (targets, mut lengths) = (Targets::of(schema), HashMap::new());
+    references.into_iter().try_for_each(|target| follow(&targets, target, 0, &mut lengths).map(drop))
 }
 
 fn count(part: &Value, depth: usize, parts: &mut usize) -> Result<(), SchemaRejected> {
@@ -44,63 +43,46 @@ fn count(part: &Value, depth: usize, parts: &mut usize) -> Result<(), SchemaReje
     }
 }
 
-fn collect_references<'a>(part: &'a Value, targets: &mut Vec<&'a str>) -> Result<(), SchemaRejected> {
-    match part {
-        Value::Array(items) => items.iter().try_for_each(|item| collect_references(item, targets)),
-        Value::Object(members) => members.iter().try_for_each(|(keyword, member)| {
-            let reference = match keyword.as_str() {
-                "$ref" | "$dynamicRef" | "$recursiveRef" => member.as_str(),
-                _ => None,
-            };
-            if let Some(target) = reference {
-                if !target.starts_with('#') {
-                    return Err(SchemaRejected::ForeignReference { target: target.chars().take(200).collect() });
-                }
-                targets.push(target);
-            }
-            collect_references(member, targets)
-        }),
-        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => Ok(()),
+fn collect_references<'a>(schema: &'a Value, found: &mut Vec<&'a str>) -> Result<(), SchemaRejected> {
+    for target in parts::references(schema) {
+        // An escaped pointer would be another spelling of one that is followed below.
+        if !target.starts_with('#') || target.contains('%') {
+            return Err(SchemaRejected::ForeignReference { target: shown(target) });
+        }
+        found.push(target);
     }
+    parts::inside(schema).try_for_each(|part| collect_references(part, found))
 }
 
-/// Follows a reference through everything that looks at the same value; it must come to an end.
-fn ends(root: &Value, target: &str) -> Result<(), SchemaRejected> {
-    let mut seen = HashSet::new();
-    let mut waiting = vec![target];
-    while let Some(next) = waiting.pop() {
-        if !seen.insert(next) {
-            continue;
-        }
-        let Some(part) = resolve(root, next) else { continue };
-        let mut reached = Vec::new();
-        in_place_references(part, &mut reached);
-        if reached.contains(&target) {
-            return Err(SchemaRejected::EndlessReference { target: target.to_owned() });
-        }
-        waiting.extend(reached);
+/// How many more references follow from this one without looking at a smaller part of the value. One that leads back
+/// to itself is a chain without end.
+fn follow<'a>(
+    targets: &Targets<'a>,
+    target: &'a str,
+    depth: usize,
+    lengths: &mut HashMap<&'a str, usize>,
+) -> Result<usize, SchemaRejected> {
+    let known = lengths.get(target).copied();
+    if depth + known.unwrap_or_default() > MAX_CHAIN {
+        return Err(SchemaRejected::LongChain { target: shown(target), limit: MAX_CHAIN });
     }
-    Ok(())
+    if let Some(length) = known {
+        return Ok(length);
+    }
+    let mut length = 0;
+    for next in targets.resolve(target).map(in_place_references).unwrap_or_default() {
+        length = length.max(1 + follow(targets, next, depth + 1, lengths)?);
+    }
+    lengths.insert(target, length);
+    Ok(length)
 }
 
-fn resolve<'a>(root: &'a Value, target: &str) -> Option<&'a Value> {
-    // Anchors are left to the compiler, which refuses what it cannot resolve.
-    root.pointer(target.strip_prefix('#')?)
+fn in_place_references(schema: &Value) -> Vec<&str> {
+    let mut found: Vec<_> = parts::references(schema).collect();
+    found.extend(parts::in_place(schema).flat_map(in_place_references));
+    found
 }
 
-fn in_place_references<'a>(part: &'a Value, reached: &mut Vec<&'a str>) {
-    let Some(members) = part.as_object() else { return };
-    for keyword in IN_PLACE {
-        match members.get(keyword) {
-            Some(Value::String(target)) if keyword == "$ref" => reached.push(target),
-            Some(Value::Array(branches)) => branches.iter().for_each(|branch| in_place_references(branch, reached)),
-            Some(object @ Value::Object(branches)) => match keyword {
-                "dependentSchemas" | "dependencies" => {
-                    branches.values().for_each(|branch| in_place_references(branch, reached));
-                }
-                _ => in_place_references(object, reached),
-            },
-            Some(_) | None => {}
-        }
-    }
+fn shown(target: &str) -> String {
+    target.chars().take(200).collect()
 }

@@ -14,22 +14,42 @@ pub fn derive_schema<T: JsonSchema>() -> Value {
         root.remove("title");
         root.remove("description");
     }
-    strip_number_formats(&mut schema);
+    bound_numbers(&mut schema);
     schema
 }
 
-/// schemars notes the Rust width of a number as `format`; validators in other languages complain about it.
-fn strip_number_formats(part: &mut Value) {
+/// schemars notes the Rust width of a number as `format`; validators in other languages complain about it. As bounds
+/// they all understand it, and what passes the schema then fits the type.
+fn bound_numbers(part: &mut Value) {
     match part {
-        Value::Array(items) => items.iter_mut().for_each(strip_number_formats),
+        Value::Array(items) => items.iter_mut().for_each(bound_numbers),
         Value::Object(members) => {
-            if is_number(members) {
-                members.remove("format");
+            if is_number(members)
+                && let Some(format) = members.remove("format")
+                && let Some((least, most)) = bounds(format.as_str().unwrap_or_default())
+            {
+                members.entry("minimum").or_insert(least);
+                members.entry("maximum").or_insert(most);
             }
-            members.values_mut().for_each(strip_number_formats);
+            members.values_mut().for_each(bound_numbers);
         }
         Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
     }
+}
+
+fn bounds(format: &str) -> Option<(Value, Value)> {
+    let bounds = match format {
+        "int8" => (i8::MIN.into(), i8::MAX.into()),
+        "uint8" => (u8::MIN.into(), u8::MAX.into()),
+        "int16" => (i16::MIN.into(), i16::MAX.into()),
+        "uint16" => (u16::MIN.into(), u16::MAX.into()),
+        "int32" => (i32::MIN.into(), i32::MAX.into()),
+        "uint32" => (u32::MIN.into(), u32::MAX.into()),
+        "int64" | "int" => (i64::MIN.into(), i64::MAX.into()),
+        "uint64" | "uint" => (u64::MIN.into(), u64::MAX.into()),
+        _ => return None,
+    };
+    Some(bounds)
 }
 
 fn is_number(schema: &Map<String, Value>) -> bool {

@@ -11,6 +11,9 @@ use crate::suggest::closest;
 /// More than this helps nobody, and a list of a million wrong items must not become an answer of a million mistakes.
 const MAX_MISTAKES: usize = 64;
 
+/// A path or message from outside may be of any length.
+const MAX_CHARACTERS: usize = 400;
+
 /// One thing that is wrong with a value.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Mistake {
@@ -22,12 +25,27 @@ pub struct Mistake {
     pub keyword: String,
 }
 
+impl Mistake {
+    fn new(path: &str, message: &str, keyword: &str) -> Self {
+        let cut = |text: &str| match text.char_indices().nth(MAX_CHARACTERS) {
+            None => text.to_owned(),
+            Some((end, _)) => format!("{}…", &text[..end]),
+        };
+        Self { path: cut(path), message: cut(message), keyword: keyword.to_owned() }
+    }
+
+    /// About the value as a whole.
+    pub(super) fn whole(message: &str) -> Self {
+        Self::new("", message, "")
+    }
+}
+
 pub(super) fn describe<'a>(schema: &Value, errors: impl Iterator<Item = ValidationError<'a>>) -> Vec<Mistake> {
     let mut mistakes = Vec::new();
     for error in errors {
         if mistakes.len() >= MAX_MISTAKES {
             let message = format!("more than {MAX_MISTAKES} mistakes; the rest is not listed");
-            mistakes.push(Mistake { path: String::new(), message, keyword: String::new() });
+            mistakes.push(Mistake::whole(&message));
             break;
         }
         describe_one(schema, &error, &mut mistakes);
@@ -38,12 +56,11 @@ pub(super) fn describe<'a>(schema: &Value, errors: impl Iterator<Item = Validati
 fn describe_one(schema: &Value, error: &ValidationError<'_>, mistakes: &mut Vec<Mistake>) {
     let place = error.instance_path().as_str();
     let keyword = error.kind().keyword();
-    let mut push =
-        |path: String, message: String| mistakes.push(Mistake { path, message, keyword: keyword.to_owned() });
+    let mut push = |path: &str, message: &str| mistakes.push(Mistake::new(path, message, keyword));
     #[expect(clippy::wildcard_enum_match_arm, reason = "the validator's own words do for all other keywords")]
     match error.kind() {
         ValidationErrorKind::Required { property } => {
-            push(below(place, property.as_str().unwrap_or_default()), "is required".to_owned());
+            push(&below(place, property.as_str().unwrap_or_default()), "is required");
         }
         ValidationErrorKind::AdditionalProperties { unexpected }
         | ValidationErrorKind::UnevaluatedProperties { unexpected } => {
@@ -53,16 +70,16 @@ fn describe_one(schema: &Value, error: &ValidationError<'_>, mistakes: &mut Vec<
                     Some(close) => format!("is not known; did you mean `{close}`?"),
                     None => "is not known".to_owned(),
                 };
-                push(below(place, name), message);
+                push(&below(place, name), &message);
             }
         }
-        ValidationErrorKind::Enum { options } => push(place.to_owned(), format!("must be one of {options}")),
-        ValidationErrorKind::Constant { expected_value } => push(place.to_owned(), format!("must be {expected_value}")),
-        ValidationErrorKind::Pattern { pattern } => push(place.to_owned(), format!("does not match `{pattern}`")),
-        ValidationErrorKind::Format { format } => push(place.to_owned(), format!("is not a valid {format}")),
+        ValidationErrorKind::Enum { options } => push(place, &format!("must be one of {options}")),
+        ValidationErrorKind::Constant { expected_value } => push(place, &format!("must be {expected_value}")),
+        ValidationErrorKind::Pattern { pattern } => push(place, &format!("does not match `{pattern}`")),
+        ValidationErrorKind::Format { format } => push(place, &format!("is not a valid {format}")),
         _ => {
             let words = error.masked_with("\u{0}").to_string();
-            push(place.to_owned(), words.trim_start_matches('\u{0}').trim_start().to_owned());
+            push(place, words.trim_start_matches('\u{0}').trim_start());
         }
     }
 }
@@ -83,6 +100,5 @@ fn declared_names<'a>(schema: &'a Value, place: &str) -> Vec<&'a str> {
 }
 
 fn below(place: &str, name: &str) -> String {
-    let shown: String = name.chars().take(100).collect();
-    format!("{place}/{}", shown.replace('~', "~0").replace('/', "~1"))
+    format!("{place}/{}", name.replace('~', "~0").replace('/', "~1"))
 }

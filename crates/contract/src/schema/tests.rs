@@ -49,10 +49,10 @@ fn what_could_be_expensive_or_leave_the_machine_is_refused() {
         (json!({"description": "x".repeat(300_000)}), "larger than 262144 bytes"),
         (json!({"$ref": foreign}), "only references inside"),
         (json!({"properties": {"a": {"$ref": "other.json#/a"}}}), "only references inside"),
-        (json!({"$ref": "#"}), "leads back to itself"),
+        (json!({"$ref": "#"}), "back to itself"),
         (
             json!({"$defs": {"a": {"allOf": [{"$ref": "#/$defs/b"}]}, "b": {"anyOf": [{"$ref": "#/$defs/a"}]}}, "$ref": "#/$defs/a"}),
-            "leads back to itself",
+            "back to itself",
         ),
         (json!({"$schema": "https://example.com/own"}), "known are draft-04"),
         (json!({"type": "strin"}), "not a valid JSON Schema"),
@@ -100,6 +100,66 @@ fn every_mistake_is_named_with_its_place_and_without_its_value() {
 }
 
 #[test]
+fn schemas_that_multiply_are_not_followed_for_ever() {
+    let again = |name: &str| json!({"$ref": format!("#/$defs/{name}")});
+    // Each level of the value doubles the looks.
+    let either = json!({"type": "object", "properties": {"c": {"anyOf": [again("a"), again("b")]}}});
+    let branching = json!({"$defs": {"a": either, "b": either}, "$ref": "#/$defs/a"});
+    // Each definition triples them, whatever the value is.
+    let mut tripling: serde_json::Map<_, _> = (0..14)
+        .map(|n| (format!("d{n}"), json!({"allOf": [again(&format!("d{}", n + 1)), again(&format!("d{}", n + 1)), again(&format!("d{}", n + 1))]})))
+        .collect();
+    tripling.insert("d14".to_owned(), json!({"type": "string"}));
+    let mut nested = json!("x");
+    for _ in 0..60 {
+        nested = json!({"c": nested});
+    }
+    for (schema, value) in [(branching, nested), (json!({"$defs": tripling, "$ref": "#/$defs/d0"}), json!("fine"))] {
+        let start = std::time::Instant::now();
+        assert_eq!(mistakes(schema, &value), [": is too much to check"]);
+        assert!(start.elapsed() < std::time::Duration::from_secs(20), "{:?}", start.elapsed());
+    }
+}
+
+#[test]
+fn long_chains_of_references_do_not_overflow_the_stack() {
+    let chain = |length: usize| {
+        let mut definitions: serde_json::Map<_, _> =
+            (0..length).map(|n| (format!("d{n}"), json!({"$ref": format!("#/$defs/d{}", n + 1)}))).collect();
+        definitions.insert(format!("d{length}"), json!({"type": "string"}));
+        json!({"$defs": definitions, "$ref": "#/$defs/d0"})
+    };
+    assert!(Schema::compile(chain(15)).unwrap().is_valid(&json!("x")));
+    assert!(matches!(Schema::compile(chain(3000)), Err(SchemaRejected::LongChain { .. })));
+}
+
+#[test]
+fn deep_values_do_not_overflow_the_stack() {
+    // Fifteen references at each level of the value.
+    let mut definitions: serde_json::Map<_, _> =
+        (0..14).map(|n| (format!("d{n}"), json!({"$ref": format!("#/$defs/d{}", n + 1)}))).collect();
+    definitions.insert("d14".to_owned(), json!({"properties": {"c": {"$ref": "#/$defs/d0"}}}));
+    let schema = json!({"$defs": definitions, "$ref": "#/$defs/d0"});
+    let nested = |depth: usize| (0..depth).fold(json!("x"), |value, _| json!({ "c": value }));
+    assert_eq!(mistakes(schema.clone(), &nested(36)), [""; 0]);
+    assert_eq!(mistakes(schema, &nested(120)), [": is too much to check"]);
+}
+
+#[test]
+fn data_that_looks_like_a_reference_is_data() {
+    let schema = json!({"properties": {"a": {"const": {"$ref": "elsewhere"}, "default": {"$ref": "elsewhere"}}}});
+    assert!(Schema::compile(schema).unwrap().is_valid(&json!({"a": {"$ref": "elsewhere"}})));
+}
+
+#[test]
+fn mistakes_stay_small_whatever_the_value_is() {
+    let key = "k".repeat(1_000_000);
+    let schema = json!({"additionalProperties": {"items": {"enum": (0..9000).collect::<Vec<_>>()}}});
+    let found = mistakes(schema, &json!({ key: vec!["wrong"; 100] }));
+    assert!(found.len() > 10 && found.iter().all(|mistake| mistake.len() < 2000), "{}", found.len());
+}
+
+#[test]
 fn a_million_mistakes_become_a_short_list() {
     let value: Value = vec![1; 100_000].into();
     let found = mistakes(json!({"type": "array", "items": {"type": "string"}}), &value);
@@ -108,11 +168,13 @@ fn a_million_mistakes_become_a_short_list() {
 }
 
 #[test]
-fn defaults_take_the_place_of_what_is_absent() {
+fn defaults_and_whole_numbers_are_settled() {
     let schema = Schema::compile(json!({
         "properties": {
             "limit": {"default": 5},
             "name": {"type": "string"},
+            "count": {"type": ["integer", "null"]},
+            "list": {"type": "array", "items": {"type": "integer"}},
             "options": {"type": "object", "properties": {"deep": {"default": true}}},
         },
     }))
@@ -120,10 +182,11 @@ fn defaults_take_the_place_of_what_is_absent() {
     for (given, filled) in [
         (json!({}), json!({"limit": 5})),
         (json!({"limit": null, "options": {}}), json!({"limit": null, "options": {"deep": true}})),
+        (json!({"limit": 1, "count": 3.0, "list": [2.0, 2.5]}), json!({"limit": 1, "count": 3, "list": [2, 2.5]})),
         (json!([]), json!([])),
     ] {
         let mut value = given.clone();
-        schema.fill_defaults(&mut value);
+        schema.settle(&mut value);
         assert_eq!(value, filled, "{given}");
     }
 }

@@ -194,7 +194,8 @@ async fn metrics_tell_calls_outcomes_and_slowness() {
     let figures = metrics.figures().remove(0);
     assert_eq!((figures.calls, figures.ok, figures.slow), (4, 3, 1));
     assert_eq!(figures.failures, [("NOT_FOUND", 1)].into());
-    assert!(figures.p50_ms <= figures.p95_ms && figures.p99_ms <= figures.max_ms, "{figures:?}");
+    assert!(figures.p50_ms < 40.0 && figures.p50_ms <= figures.p95_ms, "{figures:?}");
+    assert!((40.0..400.0).contains(&figures.max_ms) && figures.p99_ms >= 40.0, "the slow call shows: {figures:?}");
     let text = metrics.exposition().unwrap();
     for line in [
         r#"countersign_tool_calls_total{tool="read",outcome="ok"} 3"#,

@@ -1,0 +1,111 @@
+//! Where schemas have schemas inside, and what they refer to. Everything else in them is data, never looked into.
+
+use std::collections::HashMap;
+
+use serde_json::Value;
+
+const ONE: [&str; 12] = [
+    "additionalItems",
+    "additionalProperties",
+    "contains",
+    "contentSchema",
+    "else",
+    "if",
+    "items",
+    "not",
+    "propertyNames",
+    "then",
+    "unevaluatedItems",
+    "unevaluatedProperties",
+];
+const LISTS: [&str; 5] = ["allOf", "anyOf", "items", "oneOf", "prefixItems"];
+const MAPS: [&str; 6] = ["$defs", "definitions", "dependencies", "dependentSchemas", "patternProperties", "properties"];
+
+/// Only there to be referred to.
+const DEFINITIONS: [&str; 2] = ["$defs", "definitions"];
+
+/// Those that look at the same value again.
+const IN_PLACE: [&str; 9] =
+    ["allOf", "anyOf", "dependencies", "dependentSchemas", "else", "if", "not", "oneOf", "then"];
+
+const REFERENCES: [&str; 3] = ["$dynamicRef", "$recursiveRef", "$ref"];
+
+/// The schemas directly inside this one.
+pub(super) fn inside(schema: &Value) -> impl Iterator<Item = &Value> {
+    members(schema).flat_map(|(keyword, member)| schemas_at(keyword, member))
+}
+
+/// Those of them that are used where they stand.
+pub(super) fn applied(schema: &Value) -> impl Iterator<Item = &Value> {
+    let applied = members(schema).filter(|(keyword, _)| !DEFINITIONS.contains(keyword));
+    applied.flat_map(|(keyword, member)| schemas_at(keyword, member))
+}
+
+/// Those of them that look at the same value.
+pub(super) fn in_place(schema: &Value) -> impl Iterator<Item = &Value> {
+    let again = members(schema).filter(|(keyword, _)| IN_PLACE.contains(keyword));
+    again.flat_map(|(keyword, member)| schemas_at(keyword, member))
+}
+
+/// Those of them that may look at this member of an object, or at any item of a list (`None`).
+pub(super) fn below<'a>(schema: &'a Value, member: Option<&str>) -> Vec<&'a Value> {
+    let keywords: &[&str] = match member {
+        Some(_) => &["patternProperties", "additionalProperties", "unevaluatedProperties"],
+        None => &["items", "prefixItems", "additionalItems", "contains", "unevaluatedItems"],
+    };
+    let named = member.and_then(|name| schema.get("properties")?.get(name));
+    let others = members(schema).filter(|(keyword, _)| keywords.contains(keyword));
+    others.flat_map(|(keyword, member)| schemas_at(keyword, member)).chain(named).collect()
+}
+
+/// What this schema refers to.
+pub(super) fn references(schema: &Value) -> impl Iterator<Item = &str> {
+    REFERENCES.iter().filter_map(|keyword| schema.get(keyword)?.as_str())
+}
+
+/// What references in a schema can refer to.
+pub(super) struct Targets<'a> {
+    root: &'a Value,
+    anchors: HashMap<&'a str, &'a Value>,
+}
+
+impl<'a> Targets<'a> {
+    pub(super) fn of(root: &'a Value) -> Self {
+        let mut targets = Self { root, anchors: HashMap::new() };
+        targets.collect(root);
+        targets
+    }
+
+    /// What cannot be resolved is left to the compiler, which says so.
+    pub(super) fn resolve(&self, target: &str) -> Option<&'a Value> {
+        let fragment = target.strip_prefix('#')?;
+        if fragment.is_empty() || fragment.starts_with('/') {
+            return self.root.pointer(fragment);
+        }
+        self.anchors.get(fragment).copied()
+    }
+
+    fn collect(&mut self, schema: &'a Value) {
+        for keyword in ["$anchor", "$dynamicAnchor"] {
+            if let Some(name) = schema.get(keyword).and_then(Value::as_str) {
+                self.anchors.insert(name, schema);
+            }
+        }
+        inside(schema).for_each(|part| self.collect(part));
+    }
+}
+
+fn members(schema: &Value) -> impl Iterator<Item = (&str, &Value)> {
+    schema.as_object().into_iter().flatten().map(|(keyword, member)| (keyword.as_str(), member))
+}
+
+fn schemas_at<'a>(keyword: &str, member: &'a Value) -> Vec<&'a Value> {
+    match member {
+        Value::Array(items) if LISTS.contains(&keyword) => items.iter().collect(),
+        Value::Object(entries) if MAPS.contains(&keyword) => entries.values().collect(),
+        Value::Object(_) if ONE.contains(&keyword) => vec![member],
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) | Value::Array(_) | Value::Object(_) => {
+            Vec::new()
+        }
+    }
+}
