@@ -18,10 +18,6 @@ use clap::error::ErrorKind;
 use crate::args::Arguments;
 use crate::failure::CommandError;
 
-/// A call makes some hundred small allocations; the system's allocator takes a tenth of its time for them.
-#[global_allocator]
-static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
-
 fn main() -> ExitCode {
     // Asked for before the arguments are parsed: a failure to parse them must be JSON, too.
     let json = std::env::args_os().any(|argument| argument == "--json");

@@ -33,6 +33,11 @@ impl RequestId {
     pub fn generate() -> Self {
         Self(Uuid::now_v7())
     }
+
+    /// The text without an allocation, for the way of every call.
+    pub fn encode<'a>(&self, buffer: &'a mut [u8; 36]) -> &'a str {
+        self.0.hyphenated().encode_lower(buffer)
+    }
 }
 
 impl FromStr for RequestId {

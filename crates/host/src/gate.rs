@@ -178,7 +178,7 @@ async fn close(
 ) -> Result<Reply, NoAnswer> {
     let rejection = match outcome {
         Ok(structured) => {
-            let text = structured.to_string();
+            let text = as_text(&structured);
             recording.answered(&structured, text.len()).await;
             return Ok(Reply { structured, text, failure: None });
         }
@@ -193,9 +193,15 @@ async fn close(
         failure.code = Code::InternalError;
         structured = contract.error_value(&internal_error(ctx));
     }
-    let text = structured.to_string();
+    let text = as_text(&structured);
     recording.failed(failure.code, text.len()).await;
     Ok(Reply { structured, text, failure: Some(failure) })
+}
+
+/// Not by `Display`, which goes through a formatter and takes four times as long.
+fn as_text(structured: &Value) -> String {
+    // A value made of JSON can always be written as JSON.
+    serde_json::to_string(structured).unwrap_or_default()
 }
 
 /// Two audiences: what the caller can act on goes out, what we broke goes to the log under the request's id.

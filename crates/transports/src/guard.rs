@@ -14,6 +14,8 @@ use crate::problem::Problem;
 #[derive(Debug, Clone)]
 pub struct Guard {
     listen: IpAddr,
+    /// `Host` as nearly every request has it: taken without looking closer.
+    usual: [String; 2],
     allowed_hosts: Vec<String>,
     allowed_origins: Vec<String>,
 }
@@ -22,10 +24,19 @@ impl Guard {
     /// `allowed_hosts` are names, with a port or for any port; `allowed_origins` are `scheme://host[:port]`.
     pub fn new(listen: SocketAddr, allowed_hosts: &[String], allowed_origins: &[String]) -> Self {
         let lower = |names: &[String]| names.iter().map(|name| name.to_ascii_lowercase()).collect();
-        Self { listen: listen.ip(), allowed_hosts: lower(allowed_hosts), allowed_origins: lower(allowed_origins) }
+        let usual = [listen.to_string(), format!("localhost:{}", listen.port())];
+        Self {
+            listen: listen.ip(),
+            usual,
+            allowed_hosts: lower(allowed_hosts),
+            allowed_origins: lower(allowed_origins),
+        }
     }
 
     pub(crate) fn check(&self, uri: &Uri, headers: &HeaderMap) -> Result<(), Problem> {
+        if self.is_usual(uri, headers) {
+            return Ok(());
+        }
         let host = requested_host(uri, headers)?;
         if !self.is_ours(&host) {
             let error = format!("Host `{host}` is not served here; add it to `http.allowed_hosts` if it should be");
@@ -38,6 +49,14 @@ impl Guard {
             }
         }
         Ok(())
+    }
+
+    /// One `Host` that names our own address, and no origin: a program on this machine.
+    fn is_usual(&self, uri: &Uri, headers: &HeaderMap) -> bool {
+        let mut hosts = headers.get_all(HOST).iter();
+        let (Some(host), None) = (hosts.next(), hosts.next()) else { return false };
+        let ours = self.usual.iter().any(|usual| usual.as_bytes() == host.as_bytes());
+        ours && uri.authority().is_none() && !headers.contains_key(ORIGIN)
     }
 
     /// The request's origin, if it is another one that the operator listed: its pages must be told that they may read.

@@ -157,7 +157,7 @@ fn envelope(tool: &str, answer: &Answer) -> String {
     let reply = &answer.reply;
     if !reply.is_error() {
         // The name was found in the catalog, so it needs no escaping; the text is JSON already.
-        return format!(r#"{{"tool":"{tool}","ok":true,"result":{}}}"#, reply.text);
+        return [r#"{"tool":""#, tool, r#"","ok":true,"result":"#, &reply.text, "}"].concat();
     }
     let mut failure = json!({"tool": tool, "ok": false});
     for key in ["error", "code", "details"] {
@@ -172,7 +172,7 @@ fn respond(answer: &Answer, body: String) -> Response {
     let status = answer.reply.failure.map_or(StatusCode::OK, |failure| http_status(failure.code));
     let mut response = json_response(status, body);
     let headers = response.headers_mut();
-    if let Ok(id) = HeaderValue::try_from(answer.request_id.to_string()) {
+    if let Ok(id) = HeaderValue::from_str(answer.request_id.encode(&mut [0; 36])) {
         headers.insert(REQUEST_ID, id);
     }
     if let Some(wait) = answer.reply.failure.and_then(|failure| failure.retry_after) {
