@@ -1,12 +1,17 @@
 //! The hash chain itself, without a database: what is hashed over what.
 //!
 //! Each record's hash covers the hash before it and the record's exact text. A chain begins with the hash over its own
-//! opening, which names where the chain before it stood; so no chain can go without the next one noticing.
+//! opening, which names where every chain stood that had grown since it was last named; so whatever was there when the
+//! newest chain was opened can neither change nor go without a later hash noticing.
+//!
+//! What was added after that is held only by heads and by the count of chains, which anyone who can write the database
+//! can make fit: a tail cut off there, or the newest chain removed as a whole, does not show. Nor does a log whose
+//! hashes were all made anew from the change on. Against both helps only a hash that was kept elsewhere.
 
 use std::fmt;
 
 use countersign_contract::canonical_json;
-use serde_json::json;
+use serde_json::{Value, json};
 use sha2::{Digest as _, Sha256};
 
 /// SHA-256, printed as hexadecimal digits.
@@ -21,7 +26,7 @@ pub(crate) struct Head {
     pub(crate) hash: ChainHash,
 }
 
-/// Where the chain before stood when a chain was opened.
+/// Where another chain stood when a chain was opened.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Link {
     pub(crate) chain: i64,
@@ -34,7 +39,8 @@ pub(crate) struct Link {
 pub(crate) struct Opening {
     pub(crate) uuid: String,
     pub(crate) opened_at: String,
-    pub(crate) link: Option<Link>,
+    /// In the order of the chains they point to.
+    pub(crate) links: Vec<Link>,
 }
 
 impl ChainHash {
@@ -55,10 +61,10 @@ impl ChainHash {
 
 impl Opening {
     pub(crate) fn hash(&self) -> ChainHash {
-        let link = self
-            .link
-            .map(|link| json!({ "chain": link.chain, "hash": link.head.hash.to_string(), "seq": link.head.seq }));
-        let text = canonical_json(&json!({ "link": link, "opened_at": self.opened_at, "uuid": self.uuid }));
+        let link =
+            |link: &Link| json!({ "chain": link.chain, "hash": link.head.hash.to_string(), "seq": link.head.seq });
+        let links: Vec<Value> = self.links.iter().map(link).collect();
+        let text = canonical_json(&json!({ "links": links, "opened_at": self.opened_at, "uuid": self.uuid }));
         ChainHash(Sha256::digest(&text).into())
     }
 }
@@ -82,31 +88,33 @@ mod tests {
     /// Anyone can recompute a chain with `sha256sum`; these values were made with it.
     #[test]
     fn hashes_are_plain_sha256() {
-        let opening = Opening { uuid: "u".to_owned(), opened_at: "t".to_owned(), link: None };
-        // printf '{"link":null,"opened_at":"t","uuid":"u"}' | sha256sum
-        let first = "20c11b0ca02f751ae4c180cb4fcab545c148c78c63a91c6827a431fd523b3976";
+        let opening = Opening { uuid: "u".to_owned(), opened_at: "t".to_owned(), links: Vec::new() };
+        // printf '{"links":[],"opened_at":"t","uuid":"u"}' | sha256sum
+        let first = "b2ac52c30e987f3583d9a1758d9a7ddd82f383d16f004853761c46927a0529cb";
         assert_eq!(opening.hash().to_string(), first);
-        // (printf '{"link":null,"opened_at":"t","uuid":"u"}' | sha256sum | cut -c-64 | xxd -r -p; printf body) | sha256sum
+        // (printf '{"links":[],"opened_at":"t","uuid":"u"}' | sha256sum | cut -c-64 | xxd -r -p; printf body) | sha256sum
         assert_eq!(
             opening.hash().followed_by(b"body").to_string(),
-            "a1bca294026a738b26c8da8ad9bc3cc2c17e9ebe609b1d452dd7ca443c76ca26"
+            "f5748b36c8f42a61be3f9d93b887b816a14fcd4630030d08213b0106931cc3a0"
         );
     }
 
     #[test]
     fn every_part_of_an_opening_counts() {
         let head = Head { seq: 3, hash: ChainHash([7; 32]) };
-        let opening = |uuid: &str, opened_at: &str, link| {
-            Opening { uuid: uuid.to_owned(), opened_at: opened_at.to_owned(), link }.hash()
+        let opening = |uuid: &str, opened_at: &str, links: &[Link]| {
+            Opening { uuid: uuid.to_owned(), opened_at: opened_at.to_owned(), links: links.to_vec() }.hash()
         };
+        let link = Link { chain: 1, head };
         let hashes = [
-            opening("u", "t", None),
-            opening("v", "t", None),
-            opening("u", "s", None),
-            opening("u", "t", Some(Link { chain: 1, head })),
-            opening("u", "t", Some(Link { chain: 2, head })),
-            opening("u", "t", Some(Link { chain: 1, head: Head { seq: 4, ..head } })),
-            opening("u", "t", Some(Link { chain: 1, head: Head { hash: ChainHash([8; 32]), ..head } })),
+            opening("u", "t", &[]),
+            opening("v", "t", &[]),
+            opening("u", "s", &[]),
+            opening("u", "t", &[link]),
+            opening("u", "t", &[Link { chain: 2, ..link }]),
+            opening("u", "t", &[link, Link { chain: 2, ..link }]),
+            opening("u", "t", &[Link { head: Head { seq: 4, ..head }, ..link }]),
+            opening("u", "t", &[Link { head: Head { hash: ChainHash([8; 32]), ..head }, ..link }]),
         ];
         for (index, hash) in hashes.iter().enumerate() {
             assert!(!hashes[..index].contains(hash), "opening {index}");

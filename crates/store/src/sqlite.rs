@@ -9,7 +9,6 @@ mod connect;
 mod read;
 mod writer;
 
-pub(crate) use commit::Done;
 pub(crate) use connect::{IfMissing, Place};
 pub(crate) use read::Reader;
 pub(crate) use writer::{Writer, WriterHandle};

@@ -1,16 +1,17 @@
 //! The store as the rest of the program sees it.
 
+use std::future::ready;
 use std::io;
 use std::path::Path;
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, OnceLock};
 
 use countersign_contract::{AuditEntry, AuditLog, AuditUnavailable, BoxFuture, Durability, RequestId};
 use jiff::Timestamp;
-use tokio::task::JoinHandle;
+use tokio::sync::mpsc::error::TrySendError;
 use tokio_util::task::TaskTracker;
 
 use crate::record::Draft;
-use crate::sqlite::{Done, IfMissing, Place, Reader, Writer, WriterHandle};
+use crate::sqlite::{IfMissing, Place, Reader, Writer, WriterHandle};
 use crate::{RawRecord, Record, StoreError, ToolStats, Verdict};
 
 /// One process's way to the data folder. To be closed at the end: dropped, it writes what is waiting only if the
@@ -19,8 +20,10 @@ use crate::{RawRecord, Record, StoreError, ToolStats, Verdict};
 pub struct Store {
     reader: Reader,
     writer: WriterHandle,
-    /// Taken by the first [`Self::close`].
-    writing: Mutex<Option<JoinHandle<u64>>>,
+    /// The writer's, and nothing else.
+    tasks: TaskTracker,
+    /// How many entries the writer had to leave behind; set when it ends.
+    left: Arc<OnceLock<u64>>,
 }
 
 /// Writes this process's audit chain; clones write the same one.
@@ -44,8 +47,10 @@ impl Store {
         let place = Place::new(data_dir);
         let reader = Reader::new(&place);
         let (task, writer) = Writer::start(place, if_missing).await?;
-        let writing = Mutex::new(Some(TaskTracker::new().spawn(task.run())));
-        Ok(Self { reader, writer, writing })
+        let (tasks, left) = (TaskTracker::new(), Arc::new(OnceLock::new()));
+        let outcome = Arc::clone(&left);
+        tasks.spawn(async move { outcome.set(task.run().await) });
+        Ok(Self { reader, writer, tasks, left })
     }
 
     pub fn audit_log(&self) -> AuditWriter {
@@ -72,21 +77,9 @@ impl Store {
         self.reader.stats(since).await
     }
 
-    /// Whether the database can be written. Cheap: the disk is touched only when the last write failed.
+    /// Whether the database can be written. Cheap: the disk is touched only when the last write does not say so.
     pub async fn ping(&self) -> Result<(), StoreError> {
-        // A transaction that changes nothing takes the lock but needs no disk, so after a failure it proves nothing.
-        let statement = if self.writer.is_failing() {
-            "UPDATE audit_anchor SET chains_opened = chains_opened"
-        } else {
-            "SELECT chains_opened FROM audit_anchor"
-        };
-        let pinged = self.writer.commit(move |connection| {
-            Box::pin(async move {
-                sqlx::query(statement).execute(connection).await?;
-                Ok(Done { value: (), audit: None })
-            })
-        });
-        pinged.await.map_err(|_| StoreError::Unwritable)
+        self.writer.ping().await.map_err(|_| StoreError::Unwritable)
     }
 
     /// What the database finds wrong with its own file; nothing, where all is well.
@@ -94,46 +87,60 @@ impl Store {
         self.reader.integrity_check().await
     }
 
-    /// Transactions that this process has put on disk.
+    /// Transactions by which this process has changed what is on disk.
     pub fn commits(&self) -> u64 {
         self.writer.commits()
     }
 
-    /// Writes what is waiting and ends. What comes later is refused. A second call has nothing to do.
+    /// Writes what is waiting and ends. What comes later is refused. Whoever calls it again waits for the same end and
+    /// gets the same answer.
     pub async fn close(&self) -> Result<(), StoreError> {
         self.writer.close();
-        let writing = self.writing.lock().unwrap_or_else(PoisonError::into_inner).take();
-        let left = match writing {
-            Some(task) => task.await.map_err(|_| StoreError::Unwritable)?,
-            None => 0,
-        };
+        self.tasks.close();
+        self.tasks.wait().await;
         self.reader.close().await;
-        if left > 0 { Err(StoreError::Unflushed { entries: left }) } else { Ok(()) }
+        match self.left.get() {
+            Some(0) => Ok(()),
+            Some(&entries) => Err(StoreError::Unflushed { entries }),
+            // It panicked.
+            None => Err(StoreError::Unwritable),
+        }
     }
 }
 
 impl AuditLog for AuditWriter {
     fn append(&self, entry: AuditEntry, durability: Durability) -> BoxFuture<'_, Result<(), AuditUnavailable>> {
-        Box::pin(async move {
-            let draft = Draft::of_entry(&entry).map_err(|error| {
+        // Before the future is made: an entry that finds its place in the queue needs none that is larger than its answer.
+        let draft = match Draft::of_entry(&entry) {
+            Ok(draft) => draft,
+            Err(error) => {
                 tracing::error!(%error, "an audit entry cannot be put into words");
-                AuditUnavailable
-            })?;
-            match durability {
-                Durability::Batched => self.writer.append_batched(draft).await,
-                Durability::Synced => self.writer.append_synced(draft).await,
+                return Box::pin(ready(Err(AuditUnavailable)));
             }
-        })
+        };
+        match durability {
+            Durability::Synced => Box::pin(self.writer.append_synced(draft)),
+            Durability::Batched => match self.writer.try_append_batched(draft) {
+                Ok(()) => Box::pin(ready(Ok(()))),
+                Err(TrySendError::Full(draft)) => Box::pin(self.writer.append_batched(draft)),
+                Err(TrySendError::Closed(_)) => Box::pin(ready(Err(AuditUnavailable))),
+            },
+        }
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use std::path::Path;
+    use std::time::Duration;
+
     use countersign_contract::{AuditEntry, AuditEvent, AuditLog as _, Code, Durability, RequestId};
+    use sqlx::sqlite::{SqliteConnectOptions, SqliteConnection};
+    use sqlx::{Connection as _, Executor as _};
 
     use super::Store;
     use crate::record::tests::answered;
-    use crate::{RecordBody, Verdict};
+    use crate::{RecordBody, StoreError, Verdict};
 
     #[tokio::test]
     async fn records_outlive_the_process_that_wrote_them() {
@@ -166,6 +173,67 @@ mod tests {
         assert_eq!((stats.len(), stats[0].calls, stats[0].answered, stats[0].rate_limited()), (1, 3, 2, 1));
         assert_eq!(store.stats(Some("2027-01-01T00:00:00Z".parse().unwrap())).await.unwrap(), []);
         store.close().await.unwrap();
+    }
+
+    #[tokio::test]
+    async fn the_end_does_not_wait_for_readers_and_is_the_same_for_all() {
+        let folder = tempfile::tempdir().unwrap();
+        let store = Store::open(folder.path()).await.unwrap();
+        for _ in 0..3000 {
+            store.audit_log().append(answered(), Durability::Batched).await.unwrap();
+        }
+        store.audit_log().append(answered(), Durability::Synced).await.unwrap();
+        let mut reading = Box::pin(store.verify());
+        // Far enough to hold a connection.
+        assert!(tokio::time::timeout(Duration::from_millis(5), &mut reading).await.is_err());
+        let closed = tokio::time::timeout(Duration::from_secs(8), store.close()).await;
+        closed.expect("an end in time").unwrap();
+        drop(reading);
+
+        let store = Store::open(folder.path()).await.unwrap();
+        let readonly =
+            "CREATE TRIGGER broken BEFORE INSERT ON audit_record BEGIN SELECT RAISE(ROLLBACK, 'broken'); END";
+        let file = SqliteConnectOptions::new().filename(folder.path().join("countersign.db"));
+        SqliteConnection::connect_with(&file).await.unwrap().execute(readonly).await.unwrap();
+        store.audit_log().append(answered(), Durability::Batched).await.unwrap();
+        let (first, second) = tokio::join!(store.close(), store.close());
+        for answer in [first, second, store.close().await] {
+            assert!(matches!(answer, Err(StoreError::Unflushed { entries: 1 })), "{answer:?}");
+        }
+    }
+
+    /// Whoever takes records slowly must not keep the log of the database from being reused.
+    #[tokio::test]
+    async fn export_reads_by_pages() {
+        let folder = tempfile::tempdir().unwrap();
+        let store = Store::open(folder.path()).await.unwrap();
+        let entries = 1100;
+        for _ in 0..entries {
+            store.audit_log().append(answered(), Durability::Batched).await.unwrap();
+        }
+        store.audit_log().append(answered(), Durability::Synced).await.unwrap();
+        let mut seen = Vec::new();
+        let exported = store.export(|record| {
+            if seen.is_empty() {
+                let database = folder.path().join("countersign.db");
+                assert_eq!(std::thread::spawn(move || truncate_log(&database)).join().unwrap(), 0, "busy");
+            }
+            seen.push(record.seq);
+            Ok(())
+        });
+        exported.await.unwrap();
+        assert!(seen.into_iter().eq(1..=entries + 1), "each one once and in order");
+        store.close().await.unwrap();
+    }
+
+    /// Answers 1 where someone is reading the log. Blocks, as whoever takes records may.
+    fn truncate_log(database: &Path) -> i64 {
+        let file = SqliteConnectOptions::new().filename(database).busy_timeout(Duration::ZERO);
+        let truncated = async {
+            let mut connection = SqliteConnection::connect_with(&file).await.unwrap();
+            sqlx::query_scalar("PRAGMA wal_checkpoint(TRUNCATE)").fetch_one(&mut connection).await.unwrap()
+        };
+        tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(truncated)
     }
 
     #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

@@ -44,11 +44,11 @@ pub enum FindingKind {
     /// The record's text or hash is not what was written. For record 1 it may be the chain's opening instead.
     Changed,
     Missing,
-    /// The record was written under another number.
+    /// The record was written under another number, or the chain has a number that none can have.
     OutOfOrder,
     /// The chain's head, or the count of chains, does not agree with what is there.
     HeadMismatch,
-    /// The chain before is not what it was when this chain was opened.
+    /// Another chain is not what it was when this chain was opened.
     BrokenLink,
     RemovedChain,
     Unreadable,
@@ -58,7 +58,8 @@ pub enum FindingKind {
 #[derive(Debug, Clone)]
 pub(crate) struct StoredChain {
     pub(crate) id: i64,
-    pub(crate) opening: Opening,
+    /// `None` where the row or its links are no opening.
+    pub(crate) opening: Option<Opening>,
     /// `None` where the row does not hold one.
     pub(crate) head: Option<Head>,
 }
@@ -85,8 +86,6 @@ pub(crate) struct Walk {
     next_seq: i64,
     previous: Previous,
     head: Option<Head>,
-    /// What the chain after this one says about it, until the walk has come there.
-    claim: Option<Head>,
 }
 
 /// The hash that the next record builds on.
@@ -100,28 +99,31 @@ enum Previous {
 }
 
 impl Verifier {
-    /// Begins a chain. `next` is the chain that follows in the order of ids.
-    pub(crate) fn begin(&mut self, chain: &StoredChain, next: Option<&StoredChain>) -> Walk {
+    pub(crate) fn begin(&mut self, chain: &StoredChain) -> Walk {
         self.extent.chains += 1;
-        let holes = chain.id.saturating_sub(self.last_chain.saturating_add(1));
-        if holes > 0 {
-            self.find(FindingKind::RemovedChain, self.last_chain.saturating_add(1), None, holes);
+        if chain.id < 1 {
+            self.find(FindingKind::OutOfOrder, chain.id, None, 1);
+        } else {
+            self.succeed(chain);
         }
-        // Behind a hole the link leads to the removed chain, which is a finding already.
-        if holes == 0 && chain.opening.link.map_or(0, |link| link.chain) != self.last_chain {
-            self.find(FindingKind::BrokenLink, chain.id, None, 1);
-        }
-        if chain.head.is_none() {
+        if chain.opening.is_none() || chain.head.is_none() {
             self.find(FindingKind::Unreadable, chain.id, None, 1);
         }
-        self.last_chain = chain.id;
-        Walk {
-            chain: chain.id,
-            next_seq: 1,
-            previous: Previous::Known(chain.opening.hash()),
-            head: chain.head,
-            claim: next.and_then(|next| next.opening.link).filter(|link| link.chain == chain.id).map(|link| link.head),
+        let previous = chain.opening.as_ref().map_or(Previous::Unknown, |opening| Previous::Known(opening.hash()));
+        Walk { chain: chain.id, next_seq: 1, previous, head: chain.head }
+    }
+
+    /// Every chain follows the one before and links to it, as that one cannot have been linked to earlier.
+    fn succeed(&mut self, chain: &StoredChain) {
+        let due = self.last_chain.saturating_add(1);
+        let links = chain.opening.as_ref().map(|opening| opening.links.as_slice());
+        if chain.id > due {
+            // The link leads to the removed chain, which is a finding already.
+            self.find(FindingKind::RemovedChain, due, None, chain.id.saturating_sub(due));
+        } else if due > 1 && links.is_some_and(|links| links.iter().all(|link| link.chain != self.last_chain)) {
+            self.find(FindingKind::BrokenLink, chain.id, None, 1);
         }
+        self.last_chain = chain.id;
     }
 
     pub(crate) fn record(&mut self, walk: &mut Walk, record: StoredRecord<'_>) {
@@ -142,24 +144,21 @@ impl Verifier {
                 previous
             }
         };
-        if let Some(claim) = walk.claim.take_if(|claim| claim.seq == record.seq)
-            && !walk.previous.may_be(claim.hash)
-        {
-            self.find(FindingKind::BrokenLink, walk.chain.saturating_add(1), None, 1);
-        }
     }
 
     pub(crate) fn end(&mut self, walk: &Walk) {
         let last_seq = walk.next_seq - 1;
-        if walk.claim.is_some() {
-            self.find(FindingKind::BrokenLink, walk.chain.saturating_add(1), None, 1);
-        }
         let Some(head) = walk.head else { return };
         if head.seq > last_seq && (last_seq == 0 || !walk.previous.is(head.hash)) {
             self.find(FindingKind::Missing, walk.chain, Some(last_seq + 1), head.seq.saturating_sub(last_seq));
         } else if head.seq != last_seq || !walk.previous.may_be(head.hash) {
             self.find(FindingKind::HeadMismatch, walk.chain, None, 1);
         }
+    }
+
+    /// A chain says of another one's record what that record does not say itself.
+    pub(crate) fn broken_link(&mut self, opening: i64) {
+        self.find(FindingKind::BrokenLink, opening, None, 1);
     }
 
     /// Records that belong to no chain.

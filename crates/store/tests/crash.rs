@@ -30,6 +30,10 @@ const WRITERS: usize = 3;
 const ROUNDS_PER_FOLDER: usize = 8;
 const ROUNDS: usize = 40;
 const ROUNDS_LONG: usize = 1000;
+const KILLS_MIN: usize = 120;
+
+/// What a child says before anything else: a run in which no test has that name says nothing.
+const STARTED: &str = "started";
 
 /// A writer that never acknowledges anything is a failure, however busy the machine is.
 const PATIENCE: Duration = Duration::from_secs(30);
@@ -41,17 +45,20 @@ fn nothing_acknowledged_is_lost_to_a_kill() {
     let runtime = runtime();
     let rounds = if std::env::var_os("COUNTERSIGN_LONG").is_some() { ROUNDS_LONG } else { ROUNDS };
     let mut acknowledged_in_all = 0;
+    let mut kills = 0;
     for _ in 0..rounds / ROUNDS_PER_FOLDER {
         let parent = tempfile::tempdir().unwrap();
         let folder = parent.path().join("data");
         let mut acknowledged = Vec::new();
         for _ in 0..ROUNDS_PER_FOLDER {
             acknowledged.extend(round(&folder, &mut random));
+            kills += WRITERS;
             runtime.block_on(check(&folder, &acknowledged));
         }
         acknowledged_in_all += acknowledged.len();
     }
-    println!("{} kills, {acknowledged_in_all} acknowledged entries", rounds * WRITERS);
+    println!("{kills} kills, {acknowledged_in_all} acknowledged entries");
+    assert!(kills >= KILLS_MIN, "{kills} kills");
     assert!(acknowledged_in_all > rounds, "too few entries to have seen anything");
 }
 
@@ -59,6 +66,7 @@ fn nothing_acknowledged_is_lost_to_a_kill() {
 #[test]
 fn child() {
     if let Some(folder) = std::env::var_os(FOLDER) {
+        println!("{STARTED}");
         runtime().block_on(write_until_killed(&PathBuf::from(folder)));
     }
 }
@@ -135,7 +143,8 @@ impl Running {
             .stdout(Stdio::piped())
             .spawn()
             .unwrap();
-        let lines = BufReader::new(process.stdout.take().unwrap()).lines();
+        let mut lines = BufReader::new(process.stdout.take().unwrap()).lines();
+        assert!(lines.by_ref().map_while(Result::ok).any(|line| line.ends_with(STARTED)), "the child ran no test");
         let (found, acknowledged) = sync_channel(100_000);
         let reading = std::thread::spawn(move || {
             for line in lines.map_while(Result::ok) {

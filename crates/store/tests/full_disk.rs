@@ -2,10 +2,11 @@
 //!
 //! Limits are a process's own, so the test runs in a child: this same binary, started again.
 
-#![expect(clippy::unwrap_used, clippy::panic, reason = "a test's helpers may fail the test")]
+#![expect(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test's helpers may fail the test")]
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::time::Duration;
 
 use countersign_contract::{AuditEntry, AuditEvent, AuditLog as _, AuditUnavailable, Digest, Durability, RequestId};
 use countersign_store::{AuditWriter, Record, RecordBody, Store, StoreError, Verdict};
@@ -14,9 +15,14 @@ use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use tokio::signal::unix::{SignalKind, signal};
 
 const FOLDER: &str = "COUNTERSIGN_STORE_FULL_DISK_FOLDER";
+/// A file that the child makes when it is done: a run in which no test has that name succeeds, too.
+const MARKER: &str = "COUNTERSIGN_STORE_FULL_DISK_MARKER";
 
 /// `SIGXFSZ` has this number on Linux and macOS; unhandled, it would end the process.
 const FILE_SIZE_EXCEEDED: i32 = 25;
+
+/// However busy the machine is.
+const PATIENCE: Duration = Duration::from_secs(30);
 
 /// More than the store retains.
 const BATCHED: u64 = 20_000;
@@ -24,12 +30,15 @@ const BATCHED: u64 = 20_000;
 #[test]
 fn a_full_disk_refuses_and_recovers_with_the_loss_on_record() {
     let parent = tempfile::tempdir().unwrap();
+    let marker = parent.path().join("came to the end");
     let status = Command::new(std::env::current_exe().unwrap())
         .args(["child", "--exact", "--nocapture"])
         .env(FOLDER, parent.path().join("data"))
+        .env(MARKER, &marker)
         .status()
         .unwrap();
     assert!(status.success());
+    assert!(marker.exists(), "the child ran no test");
 }
 
 /// Not a test of its own: what the other one starts.
@@ -38,6 +47,7 @@ fn child() {
     if let Some(folder) = std::env::var_os(FOLDER) {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
         runtime.block_on(fill_and_free(&PathBuf::from(folder)));
+        std::fs::write(std::env::var_os(MARKER).unwrap(), "").unwrap();
     }
 }
 
@@ -59,7 +69,13 @@ async fn fill_and_free(folder: &Path) {
     assert_eq!(append(&log, Durability::Synced).await, Err(AuditUnavailable));
 
     limit_file_size(limit);
-    store.ping().await.unwrap();
+    // For a moment after a failure everything is refused.
+    let recovered = async {
+        while store.ping().await.is_err() {
+            tokio::time::sleep(Duration::from_millis(10)).await;
+        }
+    };
+    tokio::time::timeout(PATIENCE, recovered).await.expect("a store that recovers");
     let last = append(&log, Durability::Synced).await.unwrap();
     let Verdict::Verified(extent) = store.verify().await.unwrap() else { panic!("the chain is broken") };
     assert!(extent.lost > 0, "{extent:?}");

@@ -1,15 +1,24 @@
 -- One row per process that wrote an audit record. Ids count up from 1 without holes, so a removed chain leaves one.
 CREATE TABLE audit_chain (
-    id         INTEGER PRIMARY KEY,
-    uuid       TEXT NOT NULL,
-    opened_at  TEXT NOT NULL,
-    -- Where the chain before this one stood when this one was opened; NULL in the first.
-    link_chain INTEGER,
-    link_seq   INTEGER,
-    link_hash  BLOB,
-    head_seq   INTEGER NOT NULL,
-    head_hash  BLOB NOT NULL
+    id        INTEGER PRIMARY KEY,
+    uuid      TEXT NOT NULL,
+    opened_at TEXT NOT NULL,
+    head_seq  INTEGER NOT NULL,
+    head_hash BLOB NOT NULL
 ) STRICT;
+
+-- Where other chains stood when a chain was opened: one row for each that had grown since the last link to it. The
+-- opening's hash covers them, so neither they nor what they point to can change unnoticed.
+CREATE TABLE audit_link (
+    opening INTEGER NOT NULL,
+    chain   INTEGER NOT NULL,
+    seq     INTEGER NOT NULL,
+    hash    BLOB NOT NULL,
+    PRIMARY KEY (opening, chain)
+) STRICT, WITHOUT ROWID;
+
+-- For the question which chains have grown since.
+CREATE INDEX audit_link_target ON audit_link (chain, seq);
 
 -- `body` is the exact text that was hashed. The key is the chain's id and, in its lower 32 bits, the record's number:
 -- with (chain, seq) as the key, WITHOUT ROWID, a record cost twice as much to add. No foreign key to `audit_chain`: it

@@ -14,15 +14,17 @@ use crate::backlog::Carried;
 use crate::chain::{ChainHash, Head, Link, Opening};
 use crate::record::Draft;
 
-/// A statement costs as much as several rows, so rows go in by the hundred.
+/// A statement costs as much as several rows, so rows go in by the hundred. What is left goes by halves, so that few
+/// sizes of statement suffice and all stay prepared.
 const ROWS_PER_INSERT: usize = 128;
-
-/// Up to this size statements stay prepared; between it and the full size there are too many of them.
-const SMALL_INSERT: usize = 8;
+const INSERT_SIZES: usize = ROWS_PER_INSERT.ilog2() as usize + 1;
 
 /// What fits into the lower half of a record's key. A longer chain is continued in a new one.
 const SEQ_MAX: i64 = 0xffff_ffff;
 const SEQ_BITS: u32 = 32;
+
+/// What fits into the upper half.
+const CHAIN_MAX: i64 = 0x7fff_ffff;
 
 #[derive(Debug)]
 pub(super) struct ChainWriter {
@@ -30,7 +32,10 @@ pub(super) struct ChainWriter {
     chain: Option<OwnChain>,
     /// What the last commit tried to make of it, until its outcome is known.
     attempt: Option<Attempt>,
-    full_insert: Arc<str>,
+    /// For 1, 2, 4 … rows.
+    inserts: [Arc<str>; INSERT_SIZES],
+    /// [`SEQ_MAX`] but in tests.
+    seq_max: i64,
 }
 
 #[derive(Debug, Clone)]
@@ -54,7 +59,8 @@ struct NewRecord {
 
 impl ChainWriter {
     pub(super) fn new() -> Self {
-        Self { chain: None, attempt: None, full_insert: insert_statement(ROWS_PER_INSERT) }
+        let inserts = std::array::from_fn(|size| insert_statement(1 << size));
+        Self { chain: None, attempt: None, inserts, seq_max: SEQ_MAX }
     }
 
     /// To be called when the connection is another one: the database may be another one, too.
@@ -77,7 +83,9 @@ impl ChainWriter {
             .transpose()?
             .flatten();
         let committed = stored == Some(attempt.chain.head);
-        if !committed && stored != self.chain.as_ref().map(|chain| chain.head) {
+        // Where the attempt was to open a chain, there is none of that name, whether or not there was one before.
+        let before = self.chain.as_ref().filter(|chain| chain.uuid == attempt.chain.uuid).map(|chain| chain.head);
+        if !committed && stored != before {
             tracing::error!(
                 chain = attempt.chain.id,
                 "this process's audit chain is not as it left it, a new one follows"
@@ -101,7 +109,8 @@ impl ChainWriter {
         if drafts.is_empty() {
             return Ok(None);
         }
-        let room = |chain: &&OwnChain| i64::try_from(drafts.len()).is_ok_and(|more| more <= SEQ_MAX - chain.head.seq);
+        let room =
+            |chain: &&OwnChain| i64::try_from(drafts.len()).is_ok_and(|more| more <= self.seq_max - chain.head.seq);
         let (before, opening) = match self.chain.as_ref().filter(room) {
             Some(chain) => (chain.clone(), None),
             None => open(connection).await.map(|(chain, opening)| (chain, Some(opening)))?,
@@ -132,15 +141,13 @@ impl ChainWriter {
         records: Vec<NewRecord>,
     ) -> Result<(), sqlx::Error> {
         let mut records = records.into_iter();
-        while let rows @ 1.. = records.len().min(ROWS_PER_INSERT) {
-            let statement =
-                if rows == ROWS_PER_INSERT { Arc::clone(&self.full_insert) } else { insert_statement(rows) };
-            let mut query = sqlx::query(AssertSqlSafe(statement));
-            for record in records.by_ref().take(rows) {
+        while records.len() > 0 {
+            let size = records.len().min(ROWS_PER_INSERT).ilog2() as usize;
+            let mut query = sqlx::query(AssertSqlSafe(Arc::clone(&self.inserts[size])));
+            for record in records.by_ref().take(1 << size) {
                 query = query.bind(place(chain, record.seq)).bind(record.body).bind(record.hash.as_bytes().to_vec());
             }
-            let kept = rows == ROWS_PER_INSERT || rows <= SMALL_INSERT;
-            query.persistent(kept).execute(&mut *connection).await?;
+            query.execute(&mut *connection).await?;
         }
         Ok(())
     }
@@ -157,7 +164,8 @@ pub(super) fn places(chain: i64) -> RangeInclusive<i64> {
 }
 
 fn insert_statement(rows: usize) -> Arc<str> {
-    let mut text = "INSERT INTO audit_record (place, body, hash) VALUES (?, ?, ?)".to_owned();
+    // OR ROLLBACK: whatever fails ends the transaction anyway, and SQLite need not be able to undo the statement alone.
+    let mut text = "INSERT OR ROLLBACK INTO audit_record (place, body, hash) VALUES (?, ?, ?)".to_owned();
     text.extend(std::iter::repeat_n(", (?, ?, ?)", rows.saturating_sub(1)));
     text.into()
 }
@@ -174,23 +182,38 @@ fn follow(mut head: Head, drafts: &[&Draft]) -> (Head, Vec<NewRecord>) {
 }
 
 /// Decides what the new chain is; nothing is written yet. The write lock is held, so no other process does the same.
-async fn open(connection: &mut SqliteConnection) -> Result<(OwnChain, Opening), sqlx::Error> {
-    let opened: Option<i64> =
-        sqlx::query_scalar("SELECT chains_opened FROM audit_anchor").fetch_optional(&mut *connection).await?;
-    let last = sqlx::query("SELECT head_seq, head_hash, id FROM audit_chain ORDER BY id DESC LIMIT 1")
-        .fetch_optional(connection)
-        .await?;
-    let (last_id, link) = match last {
-        Some(row) => {
-            let chain = row.try_get(2)?;
-            (chain, read_head(&row, 0)?.map(|head| Link { chain, head }))
-        }
-        None => (0, None),
-    };
+async fn open(connection: &mut SqliteConnection) -> Result<(OwnChain, Opening), WriteFailure> {
+    // Whatever was tampered with, nothing of what is left may stand in the new chain's way.
+    let highest: Option<i64> = sqlx::query_scalar(
+        "SELECT max(id) FROM (SELECT chains_opened AS id FROM audit_anchor UNION ALL SELECT max(id) FROM audit_chain \
+         UNION ALL SELECT max(opening) FROM audit_link UNION ALL SELECT max(place) >> 32 FROM audit_record)",
+    )
+    .fetch_one(&mut *connection)
+    .await?;
+    let highest = highest.unwrap_or_default().max(0);
+    let id = highest.checked_add(1).filter(|id| *id <= CHAIN_MAX).ok_or(WriteFailure::NoChainLeft { highest })?;
     let uuid = Uuid::now_v7().to_string();
-    let opening = Opening { uuid: uuid.clone(), opened_at: Timestamp::now().to_string(), link };
-    let id = opened.unwrap_or_default().max(last_id) + 1;
+    let links = links(connection).await?;
+    let opening = Opening { uuid: uuid.clone(), opened_at: Timestamp::now().to_string(), links };
     Ok((OwnChain { id, uuid, head: Head { seq: 0, hash: opening.hash() } }, opening))
+}
+
+/// To every chain that is not as the newest link to it says. A look at each chain, once in a process's life.
+async fn links(connection: &mut SqliteConnection) -> Result<Vec<Link>, sqlx::Error> {
+    let grown = sqlx::query(
+        "SELECT id, head_seq, head_hash FROM audit_chain WHERE NOT EXISTS \
+         (SELECT 1 FROM audit_link WHERE chain = id AND seq = head_seq AND hash = head_hash) ORDER BY id",
+    )
+    .fetch_all(connection)
+    .await?;
+    let mut links = Vec::with_capacity(grown.len());
+    for row in &grown {
+        // A head that is none was forged, and verification says so.
+        if let Some(head) = read_head(row, 1)? {
+            links.push(Link { chain: row.try_get(0)?, head });
+        }
+    }
+    Ok(links)
 }
 
 async fn insert_chain(
@@ -198,20 +221,23 @@ async fn insert_chain(
     chain: &OwnChain,
     opening: &Opening,
 ) -> Result<(), sqlx::Error> {
-    sqlx::query(
-        "INSERT INTO audit_chain (id, uuid, opened_at, link_chain, link_seq, link_hash, head_seq, head_hash) \
-         VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
-    )
-    .bind(chain.id)
-    .bind(&opening.uuid)
-    .bind(&opening.opened_at)
-    .bind(opening.link.map(|link| link.chain))
-    .bind(opening.link.map(|link| link.head.seq))
-    .bind(opening.link.map(|link| link.head.hash.as_bytes().to_vec()))
-    .bind(chain.head.seq)
-    .bind(chain.head.hash.as_bytes().to_vec())
-    .execute(&mut *connection)
-    .await?;
+    sqlx::query("INSERT INTO audit_chain (id, uuid, opened_at, head_seq, head_hash) VALUES (?, ?, ?, ?, ?)")
+        .bind(chain.id)
+        .bind(&opening.uuid)
+        .bind(&opening.opened_at)
+        .bind(chain.head.seq)
+        .bind(chain.head.hash.as_bytes().to_vec())
+        .execute(&mut *connection)
+        .await?;
+    for link in &opening.links {
+        sqlx::query("INSERT INTO audit_link (opening, chain, seq, hash) VALUES (?, ?, ?, ?)")
+            .bind(chain.id)
+            .bind(link.chain)
+            .bind(link.head.seq)
+            .bind(link.head.hash.as_bytes().to_vec())
+            .execute(&mut *connection)
+            .await?;
+    }
     sqlx::query("UPDATE audit_anchor SET chains_opened = ?").bind(chain.id).execute(connection).await?;
     Ok(())
 }
@@ -243,16 +269,18 @@ mod tests {
     use sqlx::Connection as _;
     use sqlx::sqlite::SqliteConnection;
 
-    use super::{ChainWriter, Head};
+    use super::{ChainWriter, Head, WriteFailure};
     use crate::backlog::{Backlog, Carried};
     use crate::record::Draft;
     use crate::record::tests::answered;
+    use crate::sqlite::Reader;
     use crate::sqlite::connect::{IfMissing, Place, connect};
+    use crate::{Extent, Verdict};
 
     #[tokio::test]
     async fn a_commit_whose_answer_was_lost_is_not_made_twice() {
         let folder = tempfile::tempdir().unwrap();
-        let mut connection = connect(&Place::new(folder.path()), IfMissing::Create).await.unwrap();
+        let mut connection = connect(&Place::new(folder.path()), IfMissing::Create).await.unwrap().connection;
         let mut chain = ChainWriter::new();
         let mut backlog = Backlog::default();
         // The first opens the chain, the second moves its head.
@@ -260,7 +288,7 @@ mod tests {
             backlog.push(Draft::of_entry(&answered()).unwrap());
             let carried = backlog.carried();
             let mut transaction = connection.begin().await.unwrap();
-            let drafts: Vec<&Draft> = backlog.drafts().collect();
+            let drafts: Vec<&Draft> = backlog.batch().0.collect();
             chain.extend(&mut transaction, carried, &drafts).await.unwrap();
             transaction.commit().await.unwrap();
 
@@ -274,7 +302,7 @@ mod tests {
     #[tokio::test]
     async fn a_commit_that_did_not_take_place_is_made_again() {
         let folder = tempfile::tempdir().unwrap();
-        let mut connection = connect(&Place::new(folder.path()), IfMissing::Create).await.unwrap();
+        let mut connection = connect(&Place::new(folder.path()), IfMissing::Create).await.unwrap().connection;
         let mut chain = ChainWriter::new();
         let draft = Draft::of_entry(&answered()).unwrap();
         for before in [None, Some(1)] {
@@ -290,6 +318,47 @@ mod tests {
             chain.confirm(extended);
         }
         assert_eq!(head(&chain).map(|head| head.seq), Some(2));
+    }
+
+    #[tokio::test]
+    async fn a_chain_that_is_full_is_followed_by_another() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut connection = connect(&Place::new(folder.path()), IfMissing::Create).await.unwrap().connection;
+        let mut chain = ChainWriter { seq_max: 2, ..ChainWriter::new() };
+        let draft = Draft::of_entry(&answered()).unwrap();
+        for (id, seq) in [(1, 1), (1, 2), (2, 1), (2, 2), (3, 1)] {
+            // Not kept at first: the chain before must still be known to be as it was left.
+            let before = chain.chain.as_ref().map(|chain| (chain.id, chain.head));
+            let mut transaction = connection.begin().await.unwrap();
+            chain.extend(&mut transaction, Carried::default(), &[&draft]).await.unwrap();
+            transaction.rollback().await.unwrap();
+            assert_eq!(resume(&mut chain, &mut connection).await, None);
+            assert_eq!(chain.chain.as_ref().map(|chain| (chain.id, chain.head)), before, "{id} {seq}");
+
+            let mut transaction = connection.begin().await.unwrap();
+            let extended = chain.extend(&mut transaction, Carried::default(), &[&draft]).await.unwrap();
+            transaction.commit().await.unwrap();
+            chain.confirm(extended);
+            assert_eq!(chain.chain.as_ref().map(|chain| (chain.id, chain.head.seq)), Some((id, seq)));
+        }
+        let verdict = Reader::new(&Place::new(folder.path())).verify().await.unwrap();
+        assert_eq!(verdict, Verdict::Verified(Extent { chains: 3, records: 5, lost: 0 }));
+    }
+
+    #[tokio::test]
+    async fn a_log_without_a_number_left_says_so() {
+        for highest in [i64::from(i32::MAX), i64::MAX] {
+            let folder = tempfile::tempdir().unwrap();
+            let mut connection = connect(&Place::new(folder.path()), IfMissing::Create).await.unwrap().connection;
+            let forged = sqlx::query("UPDATE audit_anchor SET chains_opened = ?").bind(highest);
+            forged.execute(&mut connection).await.unwrap();
+            let draft = Draft::of_entry(&answered()).unwrap();
+            let answer = ChainWriter::new().extend(&mut connection, Carried::default(), &[&draft]).await;
+            assert!(
+                matches!(answer, Err(WriteFailure::NoChainLeft { highest: found }) if found == highest),
+                "{answer:?}"
+            );
+        }
     }
 
     async fn resume(chain: &mut ChainWriter, connection: &mut SqliteConnection) -> Option<Carried> {

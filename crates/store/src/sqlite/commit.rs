@@ -1,8 +1,10 @@
 //! One transaction for everything that arrived together, and so one sync.
 //!
-//! Each job has its own savepoint: one that fails undoes itself and nobody else. Nobody is answered here; the writer
-//! does that once the transaction is on disk. A request that is dropped unanswered tells its caller so by that.
+//! Each job has its own savepoint: one that fails undoes itself and nobody else. Nobody is told of success here; the
+//! writer does that once the transaction is on disk. A request that is dropped unanswered tells its caller by that
+//! that nothing of it was kept.
 
+use std::fmt;
 use std::panic::AssertUnwindSafe;
 
 use countersign_contract::{AuditEntry, BoxFuture};
@@ -30,22 +32,47 @@ pub(crate) enum CommitError {
     /// Nothing of the job was kept; its neighbours were.
     #[error("a statement failed")]
     Statement(#[source] sqlx::Error),
-    /// The log has the cause.
+    /// Nothing of the job was kept. The log has the cause.
     #[error("the database cannot be written")]
     Unavailable,
+    /// The commit itself failed: whether the job was kept shows only when the database is read again.
+    #[error("the database did not say whether it kept the change")]
+    Unknown,
 }
 
-/// Why nothing of a transaction was kept.
+/// Why a transaction is not known to have been kept; but for [`Self::Commit`], nothing of it was.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum WriteFailure {
     #[error("there is no connection to the database")]
     Connect(#[from] StoreError),
     #[error("the database refused the transaction")]
     Database(#[from] sqlx::Error),
+    #[error("the transaction was not committed, or may have been")]
+    Commit(#[source] sqlx::Error),
     #[error("this process's audit chain was changed from outside")]
     ChainChanged,
     #[error("a gap cannot be put into words")]
-    Gap(#[from] serde_json::Error),
+    Gap(#[from] fmt::Error),
+    #[error("no number is left for another audit chain: {highest} is taken")]
+    NoChainLeft { highest: i64 },
+}
+
+/// What became of a transaction.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Outcome {
+    Kept,
+    Unknown,
+}
+
+pub(super) struct Committed {
+    pub(super) answers: Vec<Answer>,
+    pub(super) effect: Effect,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Effect {
+    Changed,
+    Nothing,
 }
 
 pub(super) enum Request {
@@ -54,7 +81,7 @@ pub(super) enum Request {
 }
 
 pub(super) type Job = Box<dyn for<'c> FnOnce(&'c mut SqliteConnection) -> BoxFuture<'c, Result<Ran, Abort>> + Send>;
-pub(super) type Answer = Box<dyn FnOnce() + Send>;
+pub(super) type Answer = Box<dyn FnOnce(Outcome) + Send>;
 
 pub(super) struct Ran {
     audit: Option<Draft>,
@@ -82,7 +109,15 @@ where
             };
             match work(connection).await {
                 Ok(Done { value, audit }) => match audit.as_ref().map(Draft::of_entry).transpose() {
-                    Ok(audit) => Ok(Ran { audit, answer: Box::new(move || drop(reply.send(Ok(value)))) }),
+                    Ok(audit) => {
+                        let answer = Box::new(move |outcome| {
+                            drop(reply.send(match outcome {
+                                Outcome::Kept => Ok(value),
+                                Outcome::Unknown => Err(CommitError::Unknown),
+                            }));
+                        });
+                        Ok(Ran { audit, answer })
+                    }
                     Err(error) => refuse(reply, sqlx::Error::Encode(error.into())),
                 },
                 Err(error) if is_statement_failure(&error) => refuse(reply, error),
@@ -93,12 +128,13 @@ where
     (Request::Job(job), answered)
 }
 
+/// Takes a batch of the backlog along, in front of the requests.
 pub(super) async fn commit(
     connection: &mut SqliteConnection,
     chain: &mut ChainWriter,
     backlog: &mut Backlog,
     requests: Vec<Request>,
-) -> Result<Vec<Answer>, WriteFailure> {
+) -> Result<Committed, WriteFailure> {
     // Immediate: a transaction that begins as a reader cannot wait for its turn to write.
     let mut transaction = connection.begin_with("BEGIN IMMEDIATE").await?;
     if let Some(already_there) = chain.resume(&mut transaction).await? {
@@ -106,13 +142,20 @@ pub(super) async fn commit(
     }
     let mut answers = Vec::with_capacity(requests.len());
     let mut entries = Vec::with_capacity(requests.len());
+    // A job may have only looked; entries and the backlog always change something.
+    let has_jobs = requests.iter().any(|request| matches!(request, Request::Job(_)));
+    let changes_before = if has_jobs { Some(total_changes(&mut transaction).await?) } else { None };
     for request in requests {
         let ran = match request {
-            Request::Entry(draft, reply) => {
-                // Whoever went away while waiting needs no answer.
-                let answer = Box::new(move || reply.send(()).unwrap_or_default());
-                Some(Ran { audit: Some(draft), answer })
-            }
+            Request::Entry(draft, reply) => Some(Ran {
+                audit: Some(draft),
+                // Whoever went away while waiting needs no answer; whoever is not answered takes it for a failure.
+                answer: Box::new(move |outcome| {
+                    if outcome == Outcome::Kept {
+                        reply.send(()).unwrap_or_default();
+                    }
+                }),
+            }),
             Request::Job(job) => run(&mut transaction, job).await?,
         };
         if let Some(ran) = ran {
@@ -120,14 +163,29 @@ pub(super) async fn commit(
             answers.push(ran.answer);
         }
     }
-    let gap = backlog.gap().map(Draft::of_gap).transpose()?;
+    let (drafts, gap) = backlog.batch();
+    let gap = gap.map(Draft::of_gap).transpose()?;
     let carried = backlog.carried();
-    let drafts: Vec<&Draft> = backlog.drafts().chain(&gap).chain(&entries).collect();
+    let drafts: Vec<&Draft> = drafts.chain(&gap).chain(&entries).collect();
     let extended = chain.extend(&mut transaction, carried, &drafts).await?;
-    transaction.commit().await?;
+    let effect = match changes_before {
+        Some(before) if before == total_changes(&mut transaction).await? => Effect::Nothing,
+        None if extended.is_none() => Effect::Nothing,
+        Some(_) | None => Effect::Changed,
+    };
+    if let Err(error) = transaction.commit().await {
+        for answer in answers {
+            answer(Outcome::Unknown);
+        }
+        return Err(WriteFailure::Commit(error));
+    }
     chain.confirm(extended);
     backlog.settle(carried);
-    Ok(answers)
+    Ok(Committed { answers, effect })
+}
+
+async fn total_changes(transaction: &mut SqliteConnection) -> Result<i64, sqlx::Error> {
+    sqlx::query_scalar("SELECT total_changes()").fetch_one(transaction).await
 }
 
 /// `None` where the job failed and was undone.

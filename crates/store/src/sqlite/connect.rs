@@ -35,6 +35,12 @@ const PAGE_SIZE: u32 = 8192;
 /// A long read keeps the log from being reused while others write; afterwards it shrinks to this again.
 const WAL_KEPT_BYTES: &str = "8388608";
 
+/// What SQLite puts beside a database while it is in use.
+const COMPANIONS: [&str; 3] = ["-journal", "-wal", "-shm"];
+
+/// Nobody replaces a database while it is being opened, except once by accident.
+const ATTACH_ATTEMPTS: usize = 3;
+
 /// Where a store lies. Naming a place touches nothing.
 #[derive(Debug, Clone)]
 pub(crate) struct Place {
@@ -80,7 +86,14 @@ impl Place {
     }
 }
 
-pub(crate) async fn connect(place: &Place, if_missing: IfMissing) -> Result<SqliteConnection, StoreError> {
+/// A connection, and which file it leads to.
+#[derive(Debug)]
+pub(crate) struct Connected {
+    pub(crate) connection: SqliteConnection,
+    pub(crate) identity: FileIdentity,
+}
+
+pub(crate) async fn connect(place: &Place, if_missing: IfMissing) -> Result<Connected, StoreError> {
     match place.database.try_exists().map_err(place.folder_error())? {
         true => {}
         false if if_missing == IfMissing::Refuse => {
@@ -88,16 +101,16 @@ pub(crate) async fn connect(place: &Place, if_missing: IfMissing) -> Result<Sqli
         }
         false => create(place).await?,
     }
-    let mut connection = attach(place).await?;
-    match schema_of(&mut connection).await.map_err(|source| open_error(place, source))? {
-        Schema::Current => Ok(connection),
+    let mut connected = attach(place).await?;
+    match schema_of(&mut connected.connection).await.map_err(|source| open_error(place, source))? {
+        Schema::Current => Ok(connected),
         Schema::Newer { found } => {
             Err(StoreError::NewerSchema { path: place.database.clone(), found, known: newest_known() })
         }
         Schema::Older => {
             let _lock = lock(place).await?;
-            upgrade(place, &mut connection).await?;
-            Ok(connection)
+            upgrade(place, &mut connected.connection).await?;
+            Ok(connected)
         }
     }
 }
@@ -107,7 +120,6 @@ pub(crate) fn options(database: &Path) -> SqliteConnectOptions {
     SqliteConnectOptions::new()
         .filename(database)
         .create_if_missing(false)
-        .foreign_keys(true)
         .synchronous(SqliteSynchronous::Full)
         .busy_timeout(BUSY_TIMEOUT)
         .pragma("cache_size", PAGE_CACHE)
@@ -115,12 +127,22 @@ pub(crate) fn options(database: &Path) -> SqliteConnectOptions {
         .disable_statement_logging()
 }
 
-async fn attach(place: &Place) -> Result<SqliteConnection, StoreError> {
-    options(&place.database).connect().await.map_err(|source| open_error(place, source))
+async fn attach(place: &Place) -> Result<Connected, StoreError> {
+    let unreachable = |source: sqlx::Error| open_error(place, source);
+    for _ in 0..ATTACH_ATTEMPTS {
+        let identity = place.identity().map_err(|source| unreachable(source.into()))?;
+        let connection = options(&place.database).connect().await.map_err(unreachable)?;
+        // Or the connection may lead to a file that was removed in between, and nobody would notice.
+        if place.identity().is_ok_and(|now| now == identity) {
+            return Ok(Connected { connection, identity });
+        }
+        drop(connection);
+    }
+    Err(unreachable(io::Error::other("the file is replaced again and again").into()))
 }
 
 async fn create(place: &Place) -> Result<(), StoreError> {
-    let created_folder = create_folder(&place.folder).map_err(place.folder_error())?;
+    create_folder(&place.folder).map_err(place.folder_error())?;
     let _lock = lock(place).await?;
     // Another process may have been first.
     if place.database.try_exists().map_err(place.folder_error())? {
@@ -130,35 +152,34 @@ async fn create(place: &Place) -> Result<(), StoreError> {
     prepare_draft(&draft).map_err(place.folder_error())?;
     build(&draft).await.map_err(|source| StoreError::Migrate { path: draft.clone(), source })?;
     let target = place.clone();
-    let published = tokio::task::spawn_blocking(move || publish(&draft, &target, created_folder)).await;
+    let published = tokio::task::spawn_blocking(move || publish(&draft, &target)).await;
     published.unwrap_or_else(|panicked| Err(io::Error::other(panicked))).map_err(place.folder_error())
 }
 
-/// Whether it was this call that made the folder.
-fn create_folder(folder: &Path) -> io::Result<bool> {
+/// One that is there already may be someone else's and gets no `.gitignore`.
+fn create_folder(folder: &Path) -> io::Result<()> {
     if let Some(parent) = folder.parent() {
         fs::create_dir_all(parent)?;
     }
     match DirBuilder::new().mode(0o700).create(folder) {
-        Ok(()) => {
-            fs::write(folder.join(".gitignore"), "*\n")?;
-            Ok(true)
-        }
-        Err(error) if error.kind() == io::ErrorKind::AlreadyExists && folder.is_dir() => Ok(false),
-        Err(error) => Err(error),
+        Ok(()) => {}
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists && folder.is_dir() => return Ok(()),
+        Err(error) => return Err(error),
     }
+    let ignore = folder.join(".gitignore");
+    fs::write(&ignore, "*\n").inspect_err(|_| {
+        // Undone, so that the next attempt finds nothing and makes both. What cannot be undone stays as it is.
+        fs::remove_file(&ignore).unwrap_or_default();
+        fs::remove_dir(folder).unwrap_or_default();
+    })
 }
 
 /// An empty file that only its owner may read; SQLite gives the same mode to the files it puts beside it.
 fn prepare_draft(draft: &Path) -> io::Result<()> {
     // Left by a process that was killed while it built.
-    for suffix in ["", "-journal", "-wal", "-shm"] {
-        let mut leftover = draft.as_os_str().to_owned();
-        leftover.push(suffix);
-        match fs::remove_file(&leftover) {
-            Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
-            Ok(()) | Err(_) => {}
-        }
+    if_found(fs::remove_file(draft))?;
+    for suffix in COMPANIONS {
+        if_found(fs::remove_file(beside(draft, suffix)))?;
     }
     OpenOptions::new().write(true).create_new(true).mode(0o600).open(draft).map(drop)
 }
@@ -175,14 +196,39 @@ async fn build(draft: &Path) -> Result<(), MigrateError> {
     Ok(())
 }
 
-fn publish(draft: &Path, place: &Place, created_folder: bool) -> io::Result<()> {
+fn publish(draft: &Path, place: &Place) -> io::Result<()> {
     File::open(draft)?.sync_all()?;
+    // SQLite would take what a database of this name left behind for a part of the new one. It may be all that is left
+    // of that database, so it is not removed.
+    for suffix in COMPANIONS {
+        let leftover = beside(&place.database, suffix);
+        if if_found(fs::rename(&leftover, beside(&leftover, ".stale")))?.is_some() {
+            tracing::warn!(file = %leftover.display(), "set aside what a missing database had left behind");
+        }
+    }
     fs::rename(draft, &place.database)?;
     File::open(&place.folder)?.sync_all()?;
-    if created_folder && let Some(parent) = place.folder.parent().filter(|parent| !parent.as_os_str().is_empty()) {
-        File::open(parent)?.sync_all()?;
+    // Whoever made the folder may have been killed before this.
+    let parent = place.folder.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    match File::open(parent) {
+        // Someone else made it, then.
+        Err(error) if error.kind() == io::ErrorKind::PermissionDenied => Ok(()),
+        opened => opened?.sync_all(),
     }
-    Ok(())
+}
+
+fn beside(path: &Path, suffix: &str) -> PathBuf {
+    let mut beside = path.as_os_str().to_owned();
+    beside.push(suffix);
+    beside.into()
+}
+
+/// `None` where the file was not there.
+fn if_found<T>(result: io::Result<T>) -> io::Result<Option<T>> {
+    match result {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+        other => other.map(Some),
+    }
 }
 
 async fn upgrade(place: &Place, connection: &mut SqliteConnection) -> Result<(), StoreError> {

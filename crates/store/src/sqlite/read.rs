@@ -1,17 +1,19 @@
-//! Reading: each method sees one snapshot, whatever is being written meanwhile, and rows one at a time.
+//! Reading: verification sees one snapshot, whatever is being written meanwhile, and rows one at a time. What passes
+//! all records on reads by pages, so that a slow taker does not keep SQLite from reusing its log.
 
 use std::io;
-use std::path::PathBuf;
+use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use countersign_contract::RequestId;
 use futures_util::TryStreamExt as _;
 use jiff::Timestamp;
-use sqlx::Row as _;
-use sqlx::sqlite::{SqliteConnection, SqlitePool, SqlitePoolOptions, SqliteRow};
+use sqlx::pool::PoolConnection;
+use sqlx::sqlite::{Sqlite, SqliteConnection, SqlitePool, SqlitePoolOptions, SqliteRow};
+use sqlx::{Connection as _, Row as _};
 
 use super::audit::{places, read_head};
-use super::connect::{Place, options};
+use super::connect::{FileIdentity, Place, options};
 use super::is_damage;
 use crate::chain::{ChainHash, Link, Opening};
 use crate::record::parse;
@@ -24,32 +26,46 @@ const CONNECTIONS_MAX: u32 = 2;
 const IDLE_TIMEOUT: Duration = Duration::from_secs(10);
 const ACQUIRE_TIMEOUT: Duration = Duration::from_secs(10);
 
+/// How long the end waits for those who are still reading.
+const CLOSE_TIMEOUT: Duration = Duration::from_secs(2);
+
 const CHAINS_PER_PAGE: i64 = 256;
+const RECORDS_PER_PAGE: i64 = 512;
+
+/// Between looking at the file and connecting to it someone may replace it, once by accident.
+const ACQUIRE_ATTEMPTS: usize = 3;
 
 #[derive(Debug)]
 pub(crate) struct Reader {
+    place: Place,
+    /// Connections to the file that was there when one was last asked for.
+    current: Mutex<Option<Current>>,
+}
+
+#[derive(Debug, Clone)]
+struct Current {
+    identity: FileIdentity,
     pool: SqlitePool,
-    path: PathBuf,
 }
 
 impl Reader {
     pub(crate) fn new(place: &Place) -> Self {
-        let pool = SqlitePoolOptions::new()
-            .min_connections(0)
-            .max_connections(CONNECTIONS_MAX)
-            .idle_timeout(IDLE_TIMEOUT)
-            .acquire_timeout(ACQUIRE_TIMEOUT)
-            .connect_lazy_with(options(place.database()).pragma("query_only", "ON"));
-        Self { pool, path: place.database().to_owned() }
+        Self { place: place.clone(), current: Mutex::default() }
     }
 
+    /// Does not wait for long: whoever reads on for longer is cut off when the process ends.
     pub(crate) async fn close(&self) {
-        self.pool.close().await;
+        let current = self.current.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        let Some(Current { pool, .. }) = current else { return };
+        if tokio::time::timeout(CLOSE_TIMEOUT, pool.close()).await.is_err() {
+            tracing::warn!(connections = pool.size(), "the database is still being read at the end");
+        }
     }
 
     pub(crate) async fn verify(&self) -> Result<Verdict, StoreError> {
+        let mut connection = self.acquire().await?;
         let walked = async {
-            let mut snapshot = self.pool.begin().await?;
+            let mut snapshot = connection.begin().await?;
             verify(&mut snapshot).await
         };
         walked.await.map_err(|source| self.read_error(source))
@@ -60,7 +76,8 @@ impl Reader {
         let text = "SELECT chain, seq, CAST(body AS BLOB), CAST(hash AS BLOB) FROM audit_record \
                     WHERE instr(body, ?) > 0 ORDER BY place";
         let wanted = format!("\"request_id\":\"{request_id}\"");
-        let rows = sqlx::query(text).bind(wanted).fetch_all(&self.pool).await;
+        let mut connection = self.acquire().await?;
+        let rows = sqlx::query(text).bind(wanted).fetch_all(&mut *connection).await;
         let rows = rows.map_err(|source| self.read_error(source))?;
         rows.iter().map(|row| self.record(row)).collect()
     }
@@ -84,7 +101,9 @@ impl Reader {
 
     /// SQLite's own complaints about the file; none is what one wants.
     pub(crate) async fn integrity_check(&self) -> Result<Vec<String>, StoreError> {
-        let lines: Result<Vec<String>, _> = sqlx::query_scalar("PRAGMA integrity_check").fetch_all(&self.pool).await;
+        let mut connection = self.acquire().await?;
+        let lines: Result<Vec<String>, _> =
+            sqlx::query_scalar("PRAGMA integrity_check").fetch_all(&mut *connection).await;
         let lines = lines.map_err(|source| self.read_error(source))?;
         Ok(lines.into_iter().filter(|line| line != "ok").collect())
     }
@@ -93,13 +112,48 @@ impl Reader {
         &self,
         mut each: impl FnMut(RawRecord<'_>) -> Result<(), StoreError> + Send,
     ) -> Result<(), StoreError> {
-        let text = "SELECT chain, seq, CAST(body AS BLOB), CAST(hash AS BLOB) FROM audit_record ORDER BY place";
-        let mut rows = sqlx::query(text).fetch(&self.pool);
-        while let Some(row) = rows.try_next().await.map_err(|source| self.read_error(source))? {
-            let record = raw_record(&row).map_err(|source| self.read_error(source))?;
-            each(record)?;
+        let text = "SELECT chain, seq, CAST(body AS BLOB), CAST(hash AS BLOB), place FROM audit_record \
+                    WHERE place >= ? ORDER BY place LIMIT ?";
+        let read_error = |source| self.read_error(source);
+        let mut connection = self.acquire().await?;
+        let mut next_place = Some(i64::MIN);
+        while let Some(from) = next_place {
+            let page = sqlx::query(text).bind(from).bind(RECORDS_PER_PAGE).fetch_all(&mut *connection).await;
+            let page = page.map_err(read_error)?;
+            for row in &page {
+                each(raw_record(row).map_err(read_error)?)?;
+            }
+            next_place = match page.last() {
+                Some(last) => last.try_get::<i64, _>(4).map_err(read_error)?.checked_add(1),
+                None => None,
+            };
         }
         Ok(())
+    }
+
+    /// A connection to the file that is there now: one that was removed or replaced could still be read.
+    async fn acquire(&self) -> Result<PoolConnection<Sqlite>, StoreError> {
+        for _ in 0..ACQUIRE_ATTEMPTS {
+            let Current { identity, pool } = self.pool(self.identity()?);
+            let connection = pool.acquire().await.map_err(|source| self.read_error(source))?;
+            if self.identity()? == identity {
+                return Ok(connection);
+            }
+            connection.close().await.map_err(|source| self.read_error(source))?;
+        }
+        Err(StoreError::Read(io::Error::other("the file is replaced again and again").into()))
+    }
+
+    fn identity(&self) -> Result<FileIdentity, StoreError> {
+        self.place.identity().map_err(|source| StoreError::Read(source.into()))
+    }
+
+    fn pool(&self, identity: FileIdentity) -> Current {
+        let mut current = self.current.lock().unwrap_or_else(PoisonError::into_inner);
+        match &*current {
+            Some(known) if known.identity == identity => known.clone(),
+            Some(_) | None => current.insert(Current { identity, pool: new_pool(&self.place) }).clone(),
+        }
     }
 
     fn record(&self, row: &SqliteRow) -> Result<Record, StoreError> {
@@ -113,25 +167,40 @@ impl Reader {
 
     fn read_error(&self, source: sqlx::Error) -> StoreError {
         if is_damage(&source) {
-            return StoreError::Corrupt { path: self.path.clone(), source };
+            return StoreError::Corrupt { path: self.place.database().to_owned(), source };
         }
         StoreError::Read(source)
     }
 }
 
+fn new_pool(place: &Place) -> SqlitePool {
+    SqlitePoolOptions::new()
+        .min_connections(0)
+        .max_connections(CONNECTIONS_MAX)
+        .idle_timeout(IDLE_TIMEOUT)
+        .acquire_timeout(ACQUIRE_TIMEOUT)
+        .connect_lazy_with(options(place.database()).pragma("query_only", "ON"))
+}
+
 async fn verify(snapshot: &mut SqliteConnection) -> Result<Verdict, sqlx::Error> {
     let mut verifier = Verifier::default();
-    let mut chains = chains_after(snapshot, i64::MIN).await?.into_iter();
-    let mut current = chains.next();
-    while let Some(chain) = current {
-        let mut next = chains.next();
-        if next.is_none() {
-            chains = chains_after(snapshot, chain.id).await?.into_iter();
-            next = chains.next();
+    let mut chains = chains_after(snapshot, i64::MIN).await?;
+    while let Some(last) = chains.last().map(|chain| chain.id) {
+        for chain in &chains {
+            verify_chain(snapshot, &mut verifier, chain).await?;
         }
-        verify_chain(snapshot, &mut verifier, &chain, next.as_ref()).await?;
-        current = next;
+        chains = chains_after(snapshot, last).await?;
     }
+    // To a chain that is gone as a whole, it is a finding already.
+    let text = "SELECT opening FROM audit_link LEFT JOIN audit_record \
+                ON place = (audit_link.chain << 32) + audit_link.seq \
+                WHERE audit_record.hash IS NOT audit_link.hash \
+                AND audit_link.chain IN (SELECT id FROM audit_chain) ORDER BY opening, audit_link.chain";
+    let mut broken = sqlx::query_scalar(text).fetch(&mut *snapshot);
+    while let Some(opening) = broken.try_next().await? {
+        verifier.broken_link(opening);
+    }
+    drop(broken);
     // Hops from chain to chain; a plain DISTINCT would read every record again.
     let orphans: Vec<i64> = sqlx::query_scalar(
         "WITH RECURSIVE present (chain) AS ( \
@@ -155,9 +224,8 @@ async fn verify_chain(
     snapshot: &mut SqliteConnection,
     verifier: &mut Verifier,
     chain: &StoredChain,
-    next: Option<&StoredChain>,
 ) -> Result<(), sqlx::Error> {
-    let mut walk = verifier.begin(chain, next);
+    let mut walk = verifier.begin(chain);
     let places = places(chain.id);
     let text = "SELECT chain, seq, CAST(body AS BLOB), CAST(hash AS BLOB) FROM audit_record WHERE place BETWEEN ? AND ? ORDER BY place";
     let mut rows = sqlx::query(text).bind(places.start()).bind(places.end()).fetch(snapshot);
@@ -170,17 +238,36 @@ async fn verify_chain(
 }
 
 async fn chains_after(snapshot: &mut SqliteConnection, id: i64) -> Result<Vec<StoredChain>, sqlx::Error> {
-    let text = "SELECT id, uuid, opened_at, link_chain, link_seq, CAST(link_hash AS BLOB), head_seq, \
-                CAST(head_hash AS BLOB) FROM audit_chain WHERE id > ? ORDER BY id LIMIT ?";
-    let rows = sqlx::query(text).bind(id).bind(CHAINS_PER_PAGE).fetch_all(snapshot).await?;
-    rows.iter().map(stored_chain).collect()
+    let text = "SELECT id, head_seq, CAST(head_hash AS BLOB), CAST(uuid AS BLOB), CAST(opened_at AS BLOB) \
+                FROM audit_chain WHERE id > ? ORDER BY id LIMIT ?";
+    let rows = sqlx::query(text).bind(id).bind(CHAINS_PER_PAGE).fetch_all(&mut *snapshot).await?;
+    let mut chains = Vec::with_capacity(rows.len());
+    for row in &rows {
+        let id = row.try_get(0)?;
+        let links = links_of(snapshot, id).await?;
+        let (uuid, opened_at) = (text_in(row, 3)?, text_in(row, 4)?);
+        let opening = links.zip(uuid.zip(opened_at));
+        let opening = opening.map(|(links, (uuid, opened_at))| Opening { uuid, opened_at, links });
+        chains.push(StoredChain { id, opening, head: read_head(row, 1)? });
+    }
+    Ok(chains)
 }
 
-fn stored_chain(row: &SqliteRow) -> Result<StoredChain, sqlx::Error> {
-    let link_chain: Option<i64> = row.try_get(3)?;
-    let link = link_chain.zip(read_head(row, 4)?).map(|(chain, head)| Link { chain, head });
-    let opening = Opening { uuid: row.try_get(1)?, opened_at: row.try_get(2)?, link };
-    Ok(StoredChain { id: row.try_get(0)?, opening, head: read_head(row, 6)? })
+/// `None` where one of them is no link.
+async fn links_of(snapshot: &mut SqliteConnection, opening: i64) -> Result<Option<Vec<Link>>, sqlx::Error> {
+    let text = "SELECT chain, seq, CAST(hash AS BLOB) FROM audit_link WHERE opening = ? ORDER BY chain";
+    let rows = sqlx::query(text).bind(opening).fetch_all(snapshot).await?;
+    let mut links = Vec::with_capacity(rows.len());
+    for row in &rows {
+        let Some(head) = read_head(row, 1)? else { return Ok(None) };
+        links.push(Link { chain: row.try_get(0)?, head });
+    }
+    Ok(Some(links))
+}
+
+/// `None` where the bytes are no text.
+fn text_in(row: &SqliteRow, column: usize) -> Result<Option<String>, sqlx::Error> {
+    Ok(String::from_utf8(row.try_get(column)?).ok())
 }
 
 fn raw_record(row: &SqliteRow) -> Result<RawRecord<'_>, sqlx::Error> {

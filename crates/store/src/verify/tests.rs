@@ -43,7 +43,7 @@ const CASES: &[(&str, &str, &[Finding])] = &[
     (
         "a removed last record that a later chain links to",
         "DELETE FROM audit_record WHERE chain = 2 AND seq = 5",
-        &[chain(BrokenLink, 3), record(Missing, 2, 5)],
+        &[record(Missing, 2, 5), chain(BrokenLink, 3)],
     ),
     (
         "swapped neighbours",
@@ -96,8 +96,8 @@ const CASES: &[(&str, &str, &[Finding])] = &[
         "DELETE FROM audit_record WHERE chain = 2 AND seq > 3; \
          UPDATE audit_chain SET head_seq = 3, \
          head_hash = (SELECT hash FROM audit_record WHERE chain = 2 AND seq = 3) WHERE id = 2; \
-         UPDATE audit_chain SET link_seq = 3, \
-         link_hash = (SELECT hash FROM audit_record WHERE chain = 2 AND seq = 3) WHERE id = 3",
+         UPDATE audit_link SET seq = 3, \
+         hash = (SELECT hash FROM audit_record WHERE chain = 2 AND seq = 3) WHERE opening = 3",
         &[record(Changed, 3, 1)],
     ),
     ("a head moved back", "UPDATE audit_chain SET head_seq = 4 WHERE id = 3", &[chain(HeadMismatch, 3)]),
@@ -110,8 +110,41 @@ const CASES: &[(&str, &str, &[Finding])] = &[
     ("a head that is none", "UPDATE audit_chain SET head_hash = x'00' WHERE id = 1", &[chain(Unreadable, 1)]),
     (
         "a link to another chain",
-        "UPDATE audit_chain SET link_chain = 1 WHERE id = 3",
-        &[chain(BrokenLink, 3), record(Changed, 3, 1)],
+        "UPDATE audit_link SET chain = 1 WHERE opening = 3",
+        &[chain(BrokenLink, 3), record(Changed, 3, 1), chain(BrokenLink, 3)],
+    ),
+    ("a removed link", "DELETE FROM audit_link WHERE opening = 3", &[chain(BrokenLink, 3), record(Changed, 3, 1)]),
+    (
+        "a link that is none",
+        "UPDATE audit_link SET hash = x'00' WHERE opening = 3",
+        &[chain(Unreadable, 3), chain(BrokenLink, 3)],
+    ),
+    (
+        "a link more",
+        "INSERT INTO audit_link SELECT 3, chain, seq, hash FROM audit_link WHERE opening = 2",
+        &[record(Changed, 3, 1)],
+    ),
+    (
+        "a name that is no text",
+        "UPDATE audit_chain SET uuid = CAST(x'ff' AS TEXT) WHERE id = 1",
+        &[chain(Unreadable, 1)],
+    ),
+    (
+        "an opening time that is no text",
+        "UPDATE audit_chain SET opened_at = CAST(x'ff' AS TEXT) WHERE id = 2",
+        &[chain(Unreadable, 2)],
+    ),
+    (
+        "a chain before the first",
+        "INSERT INTO audit_chain SELECT 0, uuid, opened_at, head_seq, head_hash FROM audit_chain WHERE id = 1; \
+         INSERT INTO audit_record (place, body, hash) SELECT seq, body, hash FROM audit_record WHERE chain = 1",
+        &[chain(OutOfOrder, 0)],
+    ),
+    (
+        "a chain under a negative number",
+        "UPDATE audit_chain SET id = -1 WHERE id = 2; \
+         UPDATE audit_record SET place = place - (3 << 32) WHERE chain = 2",
+        &[chain(OutOfOrder, -1), record(Changed, -1, 1), chain(RemovedChain, 2)],
     ),
     (
         "another opening time",
@@ -160,6 +193,69 @@ async fn every_kind_of_tampering_is_found_and_named() {
     }
 }
 
+/// The first process writes on while others come and go; each that opens a chain pins what is there by then.
+#[tokio::test]
+async fn the_tail_of_a_chain_that_still_grows_is_held_by_later_ones() {
+    let folder = tempfile::tempdir().unwrap();
+    let growing = Store::open(folder.path()).await.unwrap();
+    for _ in 0..3 {
+        for _ in 0..4 {
+            growing.audit_log().append(answered(), Durability::Synced).await.unwrap();
+        }
+        write_chain(folder.path()).await;
+    }
+    growing.audit_log().append(answered(), Durability::Synced).await.unwrap();
+    growing.close().await.unwrap();
+    let extent = Extent { chains: 4, records: 13 + 3 * 5, lost: 0 };
+    assert_eq!(verify_after(folder.path(), "SELECT 1").await, Verdict::Verified(extent));
+
+    let after_the_last = "DELETE FROM audit_record WHERE chain = 1 AND seq > 12; UPDATE audit_chain SET \
+                          head_seq = 12, head_hash = (SELECT hash FROM audit_record WHERE chain = 1 AND seq = 12) \
+                          WHERE id = 1";
+    let extent = Extent { records: extent.records - 1, ..extent };
+    assert_eq!(
+        verify_after(folder.path(), after_the_last).await,
+        Verdict::Verified(extent),
+        "the limit, as documented"
+    );
+
+    let before_the_last = "DELETE FROM audit_record WHERE chain = 1 AND seq > 8; UPDATE audit_chain SET \
+                           head_seq = 8, head_hash = (SELECT hash FROM audit_record WHERE chain = 1 AND seq = 8) \
+                           WHERE id = 1";
+    let extent = Extent { records: extent.records - 4, ..extent };
+    let findings = vec![chain(BrokenLink, 4)];
+    let broken = Verdict::Broken { extent, findings, unlisted: 0 };
+    assert_eq!(verify_after(folder.path(), before_the_last).await, broken);
+}
+
+/// A link is carried by the chain that was opened, which need not be the next in number.
+#[tokio::test]
+async fn a_broken_link_names_the_chain_that_carries_it() {
+    let folder = tempfile::tempdir().unwrap();
+    write_chains(folder.path()).await;
+    let removed = "DELETE FROM audit_record WHERE chain = 3; DELETE FROM audit_chain WHERE id = 3; \
+                   DELETE FROM audit_link WHERE opening = 3";
+    verify_after(folder.path(), removed).await;
+    write_chain(folder.path()).await;
+    let cut = "DELETE FROM audit_record WHERE chain = 2 AND seq = 5; UPDATE audit_chain SET head_seq = 4, \
+               head_hash = (SELECT hash FROM audit_record WHERE chain = 2 AND seq = 4) WHERE id = 2";
+    let Verdict::Broken { findings, .. } = verify_after(folder.path(), cut).await else { panic!("not found") };
+    assert_eq!(findings, [chain(RemovedChain, 3), chain(BrokenLink, 4)]);
+}
+
+/// Its number is not given to another: their records would stand in each other's way.
+#[tokio::test]
+async fn what_a_removed_chain_left_does_not_stop_the_next() {
+    let folder = tempfile::tempdir().unwrap();
+    write_chains(folder.path()).await;
+    let removed = "DELETE FROM audit_chain WHERE id = 3; UPDATE audit_anchor SET chains_opened = 2; \
+                   DELETE FROM audit_link WHERE opening = 3";
+    verify_after(folder.path(), removed).await;
+    write_chain(folder.path()).await;
+    let Verdict::Broken { findings, .. } = verify_after(folder.path(), "SELECT 1").await else { panic!("not found") };
+    assert_eq!(findings, [chain(RemovedChain, 3)]);
+}
+
 #[tokio::test]
 async fn findings_are_bounded() {
     let folder = tempfile::tempdir().unwrap();
@@ -175,12 +271,16 @@ async fn findings_are_bounded() {
 
 async fn write_chains(folder: &Path) {
     for _ in 0..CHAINS {
-        let store = Store::open(folder).await.unwrap();
-        for _ in 0..RECORDS {
-            store.audit_log().append(answered(), Durability::Batched).await.unwrap();
-        }
-        store.close().await.unwrap();
+        write_chain(folder).await;
     }
+}
+
+async fn write_chain(folder: &Path) {
+    let store = Store::open(folder).await.unwrap();
+    for _ in 0..RECORDS {
+        store.audit_log().append(answered(), Durability::Batched).await.unwrap();
+    }
+    store.close().await.unwrap();
 }
 
 async fn verify_after(folder: &Path, statements: &'static str) -> Verdict {

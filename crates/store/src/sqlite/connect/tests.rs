@@ -42,6 +42,28 @@ async fn leftovers_of_a_killed_creator_do_not_matter() {
     assert!(!folder.path().join("countersign.db.new").exists());
 }
 
+/// What a kill leaves beside a database, without the database.
+#[tokio::test]
+async fn the_log_of_a_missing_database_is_set_aside() {
+    let parent = tempfile::tempdir().unwrap();
+    let (killed, folder) = (parent.path().join("killed"), parent.path().join("data"));
+    let store = Store::open(&killed).await.unwrap();
+    for _ in 0..50 {
+        store.audit_log().append(answered(), Durability::Synced).await.unwrap();
+    }
+    fs::create_dir(&folder).unwrap();
+    fs::copy(killed.join("countersign.db-wal"), folder.join("countersign.db-wal")).unwrap();
+    store.close().await.unwrap();
+    let left = fs::read(folder.join("countersign.db-wal")).unwrap();
+
+    let store = Store::open(&folder).await.unwrap();
+    store.audit_log().append(answered(), Durability::Synced).await.unwrap();
+    assert_eq!(store.verify().await.unwrap(), Verdict::Verified(Extent { chains: 1, records: 1, lost: 0 }));
+    store.close().await.unwrap();
+    open_and_close(&folder).await.unwrap();
+    assert!(fs::read(folder.join("countersign.db-wal.stale")).unwrap() == left, "it may be all that is left");
+}
+
 #[tokio::test]
 async fn an_empty_file_becomes_a_store() {
     let folder = tempfile::tempdir().unwrap();

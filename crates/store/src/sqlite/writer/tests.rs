@@ -1,5 +1,6 @@
 use std::path::Path;
 use std::sync::{Arc, Mutex};
+use std::time::Instant;
 
 use countersign_contract::{AuditEntry, AuditUnavailable, Code, RequestId};
 use sqlx::sqlite::{SqliteConnectOptions, SqliteConnection};
@@ -7,12 +8,15 @@ use sqlx::{Connection as _, Executor as _};
 use tokio::task::{JoinHandle, JoinSet};
 use tokio_util::task::TaskTracker;
 
-use super::{BATCHED_MAX, CommitError, Done, FLUSH_AT, IfMissing, Place, Writer, WriterHandle};
+use super::{
+    BATCHED_MAX, CommitError, Done, FLUSH_AFTER, FLUSH_AT, IfMissing, Place, REFUSE_FOR, STALLED_AFTER, Writer,
+    WriterHandle,
+};
 use crate::backlog::RETAINED_MAX;
 use crate::record::Draft;
 use crate::record::tests::answered;
 use crate::sqlite::Reader;
-use crate::{Extent, Gap, RecordBody, Verdict};
+use crate::{Extent, Finding, FindingKind, Gap, RecordBody, Verdict};
 
 #[tokio::test]
 async fn what_arrives_together_shares_one_commit() {
@@ -94,14 +98,29 @@ async fn batched_entries_ride_along_in_front() {
 async fn batched_entries_are_written_without_being_asked_for() {
     let folder = tempfile::tempdir().unwrap();
     let (writer, task) = start(folder.path()).await;
+    let begun = Instant::now();
     writer.append_batched(draft()).await.unwrap();
     wait_for_commits(&writer, 1).await;
-    for _ in 0..=FLUSH_AT {
+    assert!(begun.elapsed() >= FLUSH_AFTER, "alone, it waits for company");
+    end(writer, task).await;
+    assert_eq!(verify(folder.path()).await, Verdict::Verified(Extent { chains: 1, records: 1, lost: 0 }));
+}
+
+#[tokio::test]
+async fn a_batch_that_is_large_enough_does_not_wait() {
+    let folder = tempfile::tempdir().unwrap();
+    let (writer, task) = start(folder.path()).await;
+    let begun = Instant::now();
+    writer.append_batched(draft()).await.unwrap();
+    // Lets the writer take the first out of the queue.
+    settle().await;
+    for _ in 0..FLUSH_AT {
         writer.append_batched(draft()).await.unwrap();
     }
-    wait_for_commits(&writer, 2).await;
+    wait_for_commits(&writer, 1).await;
+    assert!(begun.elapsed() < FLUSH_AFTER, "{:?}", begun.elapsed());
     end(writer, task).await;
-    let records = FLUSH_AT as u64 + 2;
+    let records = FLUSH_AT as u64 + 1;
     assert_eq!(verify(folder.path()).await, Verdict::Verified(Extent { chains: 1, records, lost: 0 }));
 }
 
@@ -182,7 +201,7 @@ async fn after_a_failure_the_loss_is_in_the_chain() {
     let broken = "CREATE TRIGGER broken BEFORE INSERT ON audit_record BEGIN SELECT RAISE(ROLLBACK, 'broken'); END";
     change(folder.path(), broken).await;
     assert_eq!(writer.append_synced(draft()).await, Err(AuditUnavailable));
-    assert!(writer.is_failing());
+    assert!(!writer.is_writable());
     let lost = 100 + BATCHED_MAX;
     for _ in 0..RETAINED_MAX + lost {
         writer.append_batched(draft()).await.unwrap();
@@ -191,8 +210,8 @@ async fn after_a_failure_the_loss_is_in_the_chain() {
     change(folder.path(), "DROP TRIGGER broken").await;
 
     let after = AuditEntry { request_id: RequestId::generate(), code: Some(Code::Timeout), ..answered() };
-    writer.append_synced(Draft::of_entry(&after).unwrap()).await.unwrap();
-    assert!(!writer.is_failing());
+    recover(&writer, Draft::of_entry(&after).unwrap()).await;
+    assert!(writer.is_writable());
     end(writer, task).await;
     let (records, lost) = (RETAINED_MAX as u64 + 3, lost as u64);
     assert_eq!(verify(folder.path()).await, Verdict::Verified(Extent { chains: 1, records, lost }));
@@ -201,6 +220,115 @@ async fn after_a_failure_the_loss_is_in_the_chain() {
         gaps.iter().map(|(seq, gap)| (*seq, gap.lost)).collect::<Vec<_>>(),
         [(i64::try_from(RETAINED_MAX).unwrap() + 2, lost)]
     );
+}
+
+/// Each attempt would take all that is retained to the database again.
+#[tokio::test]
+async fn refusing_is_cheap_while_nothing_can_be_written() {
+    let folder = tempfile::tempdir().unwrap();
+    let (writer, task) = start(folder.path()).await;
+    writer.append_synced(draft()).await.unwrap();
+    change(folder.path(), "ALTER TABLE audit_record RENAME TO elsewhere").await;
+    let begun = Instant::now();
+    for _ in 0..1000 {
+        assert_eq!(writer.append_synced(draft()).await, Err(AuditUnavailable));
+    }
+    // At most one attempt in so long, of some milliseconds each, and then a round through the channel.
+    assert!(begun.elapsed() < REFUSE_FOR * 10, "{:?}", begun.elapsed());
+    change(folder.path(), "ALTER TABLE elsewhere RENAME TO audit_record").await;
+    recover(&writer, draft()).await;
+    end(writer, task).await;
+    assert_eq!(verify(folder.path()).await, Verdict::Verified(Extent { chains: 1, records: 2, lost: 0 }));
+}
+
+#[tokio::test]
+async fn a_lock_held_elsewhere_does_not_hold_up_reads() {
+    let folder = tempfile::tempdir().unwrap();
+    let (writer, task) = start(folder.path()).await;
+    writer.append_synced(draft()).await.unwrap();
+    let other = lock(folder.path()).await;
+    let entries = BATCHED_MAX + RETAINED_MAX * 2;
+    let begun = Instant::now();
+    for _ in 0..entries {
+        writer.append_batched(draft()).await.unwrap();
+    }
+    assert!(begun.elapsed() < STALLED_AFTER * 4, "{:?}", begun.elapsed());
+    other.close().await.unwrap();
+    end(writer, task).await;
+    let Verdict::Verified(extent) = verify(folder.path()).await else { panic!("a broken chain") };
+    assert!(extent.lost > 0, "{extent:?}");
+    // The first synced entry and the gap stand beside them.
+    assert_eq!(extent.records - 2 + extent.lost, entries as u64, "{extent:?}");
+}
+
+#[tokio::test]
+async fn only_what_changes_something_counts_as_a_commit() {
+    let folder = tempfile::tempdir().unwrap();
+    let (writer, task) = start(folder.path()).await;
+    note(&writer, &["SELECT 1"], None).await.unwrap();
+    assert_eq!(writer.commits(), 0);
+    writer.ping().await.unwrap();
+    assert_eq!(writer.commits(), 1, "nothing was known yet");
+    let other = lock(folder.path()).await;
+    writer.ping().await.unwrap();
+    assert_eq!(writer.commits(), 1, "and now it is");
+    other.close().await.unwrap();
+    end(writer, task).await;
+}
+
+/// A check that comes due only at the end makes COMMIT itself fail.
+#[tokio::test]
+async fn a_commit_that_fails_is_not_called_undone() {
+    let folder = tempfile::tempdir().unwrap();
+    let (writer, task) = start(folder.path()).await;
+    let tables = [
+        "CREATE TABLE parent (id INTEGER PRIMARY KEY)",
+        "CREATE TABLE child (id INTEGER REFERENCES parent DEFERRABLE INITIALLY DEFERRED)",
+    ];
+    note(&writer, &tables, None).await.unwrap();
+    let answer = note(&writer, &["INSERT INTO child VALUES (1)"], Some(answered())).await;
+    assert!(matches!(answer, Err(CommitError::Unknown)), "{answer:?}");
+    recover(&writer, draft()).await;
+    end(writer, task).await;
+    assert_eq!(verify(folder.path()).await, Verdict::Verified(Extent { chains: 1, records: 1, lost: 0 }));
+}
+
+#[tokio::test]
+async fn commits_are_synced_into_a_log() {
+    let folder = tempfile::tempdir().unwrap();
+    let (writer, task) = start(folder.path()).await;
+    let settings = writer.commit(|connection| {
+        Box::pin(async move {
+            let synchronous: i64 = sqlx::query_scalar("PRAGMA synchronous").fetch_one(&mut *connection).await?;
+            let journal: String = sqlx::query_scalar("PRAGMA journal_mode").fetch_one(connection).await?;
+            Ok(Done { value: (synchronous, journal), audit: None })
+        })
+    });
+    assert_eq!(settings.await.unwrap(), (2, "wal".to_owned()));
+    end(writer, task).await;
+}
+
+/// Only its own file, which is what a careless `rm` or a restore does.
+#[tokio::test]
+async fn a_database_removed_without_its_log_is_made_anew() {
+    let folder = tempfile::tempdir().unwrap();
+    let (writer, task) = start(folder.path()).await;
+    let reader = Reader::new(&Place::new(folder.path()));
+    for _ in 0..20 {
+        writer.append_batched(draft()).await.unwrap();
+        writer.append_synced(draft()).await.unwrap();
+    }
+    assert_eq!(reader.verify().await.unwrap(), Verdict::Verified(Extent { chains: 1, records: 40, lost: 0 }));
+    std::fs::remove_file(folder.path().join("countersign.db")).unwrap();
+    for _ in 0..3 {
+        writer.append_synced(draft()).await.unwrap();
+    }
+    let anew = Verdict::Verified(Extent { chains: 1, records: 3, lost: 0 });
+    assert_eq!(reader.verify().await.unwrap(), anew, "the reader has noticed, too");
+    assert_eq!(reader.integrity_check().await.unwrap(), Vec::<String>::new());
+    reader.close().await;
+    end(writer, task).await;
+    assert_eq!(verify(folder.path()).await, anew);
 }
 
 #[tokio::test]
@@ -222,10 +350,13 @@ async fn a_chain_changed_from_outside_is_left_behind() {
     writer.append_synced(draft()).await.unwrap();
     change(folder.path(), "UPDATE audit_chain SET head_seq = 7").await;
     assert_eq!(writer.append_synced(draft()).await, Err(AuditUnavailable));
-    writer.append_synced(draft()).await.unwrap();
+    recover(&writer, draft()).await;
     end(writer, task).await;
-    let verdict = verify(folder.path()).await;
-    assert!(matches!(verdict, Verdict::Broken { extent: Extent { chains: 2, records: 2, .. }, .. }), "{verdict:?}");
+    // The second chain was linked to a record that the first does not have.
+    let findings = [(FindingKind::HeadMismatch, 1), (FindingKind::BrokenLink, 2)];
+    let findings = findings.map(|(kind, chain)| Finding { kind, chain, seq: None, count: 1 }).to_vec();
+    let extent = Extent { chains: 2, records: 2, lost: 0 };
+    assert_eq!(verify(folder.path()).await, Verdict::Broken { extent, findings, unlisted: 0 });
 }
 
 async fn start(folder: &Path) -> (WriterHandle, JoinHandle<u64>) {
@@ -264,6 +395,12 @@ async fn settle() {
     for _ in 0..BATCHED_MAX * 2 {
         tokio::task::yield_now().await;
     }
+}
+
+/// After a failure, requests are refused for a moment.
+async fn recover(writer: &WriterHandle, draft: Draft) {
+    tokio::time::sleep(REFUSE_FOR).await;
+    writer.append_synced(draft).await.unwrap();
 }
 
 async fn wait_for_commits(writer: &WriterHandle, commits: u64) {
