@@ -218,16 +218,12 @@ async fn metrics(State(service): State<Arc<Service>>, Extension(caller): Extensi
         let error = "The metrics name every tool, so only a caller who may use them all may read them";
         return Problem::new(StatusCode::FORBIDDEN, Code::AccessDenied, error).respond(uri.path());
     }
-    match service.gate.recorder().metrics.exposition() {
-        Ok(text) => {
-            let kind = "application/openmetrics-text; version=1.0.0; charset=utf-8";
-            ([(CONTENT_TYPE, HeaderValue::from_static(kind))], text).into_response()
-        }
-        Err(_) => {
-            let problem = Problem::new(StatusCode::INTERNAL_SERVER_ERROR, Code::InternalError, "Internal error");
-            problem.respond(uri.path())
-        }
-    }
+    let Ok(text) = service.gate.recorder().metrics.exposition() else {
+        let problem = Problem::new(StatusCode::INTERNAL_SERVER_ERROR, Code::InternalError, "Internal error");
+        return problem.respond(uri.path());
+    };
+    let kind = "application/openmetrics-text; version=1.0.0; charset=utf-8";
+    ([(CONTENT_TYPE, HeaderValue::from_static(kind))], text).into_response()
 }
 
 async fn healthz() -> Response {

@@ -21,7 +21,9 @@ pub(super) fn settle(schema: &Value, instance: &mut Value) {
         }
         Value::Array(items) => {
             if let Some(schema) = schema.get("items") {
-                items.iter_mut().for_each(|item| settle(schema, item));
+                for item in items {
+                    settle(schema, item);
+                }
             }
         }
         Value::Number(number) if takes_only_integers(schema) => {
