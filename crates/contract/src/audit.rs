@@ -1,5 +1,7 @@
 //! The audit log as the gate sees it: `host` writes it, `store` implements it, `cli` joins the two.
 
+use std::borrow::Cow;
+
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
@@ -33,7 +35,7 @@ pub struct AuditEntry {
     pub request_id: RequestId,
     pub caller: String,
     /// Over which wire the call came.
-    pub wire: String,
+    pub wire: Cow<'static, str>,
     pub tool: ToolName,
     /// The digest of the contract that was in force.
     pub contract: Digest,

@@ -168,7 +168,7 @@ impl Recording<'_> {
             at: Timestamp::now(),
             request_id: self.ctx.request_id,
             caller: self.ctx.caller.name.clone(),
-            wire: self.origin.wire.as_str().to_owned(),
+            wire: self.origin.wire.as_str().into(),
             tool: self.contract.name.clone(),
             contract: self.contract.digest,
             arguments,

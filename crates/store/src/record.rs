@@ -197,7 +197,7 @@ pub(crate) mod tests {
             at: "2026-11-15T03:04:05.678901Z".parse().unwrap(),
             request_id: RequestId::generate(),
             caller: "a \"caller\"\nwith\u{1}\u{7f}é".to_owned(),
-            wire: "mcp\\stdio".to_owned(),
+            wire: "mcp\\stdio".into(),
             tool: "read_file".parse().unwrap(),
             contract: Digest::of_bytes(b"contract"),
             arguments: Digest::of_bytes(b"arguments"),

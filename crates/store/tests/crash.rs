@@ -188,7 +188,7 @@ fn entry(request_id: RequestId) -> AuditEntry {
         at: Timestamp::now(),
         request_id,
         caller: "crash test".to_owned(),
-        wire: "none".to_owned(),
+        wire: "none".into(),
         tool: "add_task".parse().unwrap(),
         contract: Digest::of_bytes(b"contract"),
         arguments: Digest::of_bytes(b"arguments"),

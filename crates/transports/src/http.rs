@@ -1,6 +1,6 @@
 //! The HTTP/1.1 server: it accepts within bounds, waits for nobody longer than it says, and stops in good order.
 
-mod linger;
+mod patient;
 
 use std::convert::Infallible;
 use std::io;
@@ -13,7 +13,7 @@ use std::time::Duration;
 use axum::body::Body;
 use hyper::body::Incoming;
 use hyper::service::service_fn;
-use hyper_util::rt::{TokioIo, TokioTimer};
+use hyper_util::rt::TokioIo;
 use hyper_util::server::graceful::{GracefulShutdown, Watcher};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::{TcpListener, TcpStream};
@@ -21,11 +21,8 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
-use self::linger::Lingering;
+use self::patient::Patient;
 use crate::rest::Guarded;
-
-/// From the opening of a connection, or its last answer, to the end of the next request's headers.
-const HEADER_TIMEOUT: Duration = Duration::from_secs(15);
 
 /// How long a peer may leave sent bytes unacknowledged before its connection is given up.
 const UNREAD_TIMEOUT: Duration = Duration::from_secs(30);
@@ -145,7 +142,7 @@ async fn accept(listener: &TcpListener) -> TcpStream {
 async fn serve(stream: TcpStream, app: Guarded, watcher: Watcher, _slot: OwnedSemaphorePermit) {
     prepare(&stream);
     let busy = Arc::new(AtomicBool::new(false));
-    let stream = TokioIo::new(Lingering::new(stream, Arc::clone(&busy)));
+    let stream = TokioIo::new(Patient::new(stream, Arc::clone(&busy)));
     let service = service_fn(move |request: hyper::Request<Incoming>| {
         busy.store(true, Ordering::Relaxed);
         let (answer, busy) = (app.clone().handle(request.map(Body::new)), Arc::clone(&busy));
@@ -156,8 +153,8 @@ async fn serve(stream: TcpStream, app: Guarded, watcher: Watcher, _slot: OwnedSe
         }
     });
     let connection = hyper::server::conn::http1::Builder::new()
-        .timer(TokioTimer::new())
-        .header_read_timeout(HEADER_TIMEOUT)
+        // A timer for every request would cost as much as parsing it; `Patient` has one for all of them.
+        .header_read_timeout(None)
         .max_buf_size(MAX_HEADER_BYTES)
         .serve_connection(stream, service);
     if let Err(error) = watcher.watch(connection).await {

@@ -9,8 +9,7 @@ use std::sync::Arc;
 
 use arc_swap::ArcSwap;
 use axum::Router;
-use axum::extract::rejection::PathRejection;
-use axum::extract::{Extension, Path, State};
+use axum::extract::{Extension, State};
 use axum::http::header::{CONTENT_TYPE, RETRY_AFTER};
 use axum::http::{HeaderName, HeaderValue, Request, StatusCode, Uri};
 use axum::response::{IntoResponse, Response};
@@ -79,19 +78,17 @@ fn routes(service: Arc<Service>) -> Router {
         .with_state(service)
 }
 
-type ToolPath = Result<Path<String>, PathRejection>;
-
 async fn call_enveloped(
     State(service): State<Arc<Service>>,
     Extension(caller): Extension<Arc<Caller>>,
-    tool: ToolPath,
     request: Request<axum::body::Body>,
 ) -> Response {
     let path = request.uri().path().to_owned();
     let called = async {
-        let (tool, body) = (tool_name(tool)?, read_json(request, service.max_body).await?);
-        let answer = service.call(&tool, open_envelope(body)?, caller).await?;
-        let body = envelope(&tool, &answer);
+        let body = read_json(request, service.max_body).await?;
+        let tool = last_segment(&path);
+        let answer = service.call(tool, open_envelope(body)?, caller).await?;
+        let body = envelope(tool, &answer);
         Ok(respond(&answer, body))
     };
     called.await.unwrap_or_else(|problem: Problem| problem.respond(&path))
@@ -100,22 +97,21 @@ async fn call_enveloped(
 async fn call_bare(
     State(service): State<Arc<Service>>,
     Extension(caller): Extension<Arc<Caller>>,
-    tool: ToolPath,
     request: Request<axum::body::Body>,
 ) -> Response {
     let path = request.uri().path().to_owned();
     let called = async {
-        let (tool, arguments) = (tool_name(tool)?, read_json(request, service.max_body).await?);
-        let mut answer = service.call(&tool, arguments, caller).await?;
+        let arguments = read_json(request, service.max_body).await?;
+        let mut answer = service.call(last_segment(&path), arguments, caller).await?;
         let body = std::mem::take(&mut answer.reply.text);
         Ok(respond(&answer, body))
     };
     called.await.unwrap_or_else(|problem: Problem| problem.respond(&path))
 }
 
-/// What is no text is no tool's name either.
-fn tool_name(path: ToolPath) -> Result<String, Problem> {
-    path.map(|Path(tool)| tool).map_err(|_| Problem::unknown_tool("not UTF-8"))
+/// A tool's name needs no escaping, so what is escaped is no tool's name.
+fn last_segment(path: &str) -> &str {
+    path.rsplit('/').next().unwrap_or_default()
 }
 
 impl Service {
@@ -191,15 +187,13 @@ async fn list_tools(State(service): State<Arc<Service>>, Extension(caller): Exte
 async fn show_tool(
     State(service): State<Arc<Service>>,
     Extension(caller): Extension<Arc<Caller>>,
-    tool: ToolPath,
     uri: Uri,
 ) -> Response {
-    let catalog = service.gate.catalog();
-    let found = tool_name(tool).and_then(|tool| {
-        let found = catalog.find(&tool, &caller).ok_or_else(|| Problem::unknown_tool(&tool))?;
-        Ok(json_response(StatusCode::OK, description(found.contract()).to_string()))
-    });
-    found.unwrap_or_else(|problem| problem.respond(uri.path()))
+    let (catalog, tool) = (service.gate.catalog(), last_segment(uri.path()));
+    match catalog.find(tool, &caller).map(|found| description(found.contract())) {
+        Some(contract) => json_response(StatusCode::OK, contract.to_string()),
+        None => Problem::unknown_tool(tool).respond(uri.path()),
+    }
 }
 
 async fn stats(State(service): State<Arc<Service>>, Extension(caller): Extension<Arc<Caller>>) -> Response {

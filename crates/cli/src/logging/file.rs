@@ -1,29 +1,41 @@
-//! One file, one writing thread, a bounded queue. When the disk cannot keep up, lines are dropped and counted, and the
-//! count is written as soon as there is room: a missing line is never silent.
+//! One file, one writing thread, one bounded buffer that lines are written into directly. When the disk cannot keep up,
+//! lines are dropped and counted, and the count is written as soon as there is room: a missing line is never silent.
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, Write};
 use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
 use countersign_host::{CallLog, CallRecord};
 
-/// Lines that may wait for the disk.
-const QUEUE: usize = 8192;
+/// What may wait for the disk.
+const MAX_PENDING_BYTES: usize = 4 * 1024 * 1024;
 
-/// How long a line waits for company.
+/// How long a line waits for company, so that a busy server writes chunks and not lines.
 const GATHER: Duration = Duration::from_millis(20);
 
 #[derive(Debug)]
 pub(crate) struct LogFile {
-    lines: SyncSender<Vec<u8>>,
-    lost: Arc<AtomicU64>,
+    shared: Arc<Shared>,
+    /// Taken by the first [`Self::close`].
     thread: Mutex<Option<JoinHandle<()>>>,
+}
+
+#[derive(Debug, Default)]
+struct Shared {
+    pending: Mutex<Pending>,
+    /// Signalled when the first line comes, and at the end.
+    arrived: Condvar,
+}
+
+#[derive(Debug, Default)]
+struct Pending {
+    lines: Vec<u8>,
+    lost: u64,
+    closing: bool,
 }
 
 #[derive(Debug, thiserror::Error)]
@@ -42,46 +54,36 @@ impl LogFile {
         }
         // Appending keeps several processes on one file from overwriting each other, and log rotation possible.
         let file = OpenOptions::new().create(true).append(true).mode(0o600).open(path).map_err(failed)?;
-        let (lines, queue) = sync_channel(QUEUE);
-        let lost = Arc::new(AtomicU64::new(0));
-        let thread = std::thread::Builder::new().name("log".to_owned());
-        let thread = thread.spawn({
-            let lost = Arc::clone(&lost);
-            move || write_lines(file, &queue, &lost)
-        });
-        Ok(Self { lines, lost, thread: Mutex::new(Some(thread.map_err(failed)?)) })
+        let shared = Arc::new(Shared::default());
+        let writer = Arc::clone(&shared);
+        let thread = std::thread::Builder::new().name("log".to_owned()).spawn(move || writer.write_lines(file));
+        Ok(Self { shared, thread: Mutex::new(Some(thread.map_err(failed)?)) })
     }
 
     /// Waits until everything said so far is in the file.
     pub(crate) fn close(&self) {
+        self.shared.lock().closing = true;
+        self.shared.arrived.notify_one();
         let thread = self.thread.lock().unwrap_or_else(PoisonError::into_inner).take();
-        // An empty line is the sign to stop. The thread drains the queue even when the disk fails, so this ends.
-        if let (Some(thread), Ok(())) = (thread, self.lines.send(Vec::new())) {
+        if let Some(thread) = thread {
             let _ = thread.join();
-        }
-    }
-
-    fn send(&self, line: Vec<u8>) {
-        if self.lines.try_send(line).is_err() {
-            self.lost.fetch_add(1, Ordering::Relaxed);
         }
     }
 }
 
 impl CallLog for LogFile {
     fn write(&self, record: &CallRecord<'_>) {
-        let mut line = Vec::with_capacity(512);
-        if serde_json::to_writer(&mut line, record).is_ok() {
-            line.push(b'\n');
-            self.send(line);
-        }
+        self.shared.add(|lines| serde_json::to_writer(&mut *lines, record).is_ok().then(|| lines.push(b'\n')));
     }
 }
 
 /// tracing hands over whole lines.
 impl Write for &LogFile {
     fn write(&mut self, line: &[u8]) -> io::Result<usize> {
-        self.send(line.to_vec());
+        self.shared.add(|lines| {
+            lines.extend_from_slice(line);
+            Some(())
+        });
         Ok(line.len())
     }
 
@@ -90,28 +92,97 @@ impl Write for &LogFile {
     }
 }
 
-fn write_lines(mut file: File, queue: &Receiver<Vec<u8>>, lost: &AtomicU64) {
-    let mut chunk = Vec::new();
-    while let Ok(line) = queue.recv() {
-        // One wake-up for everything that comes within this moment, instead of one for each line.
-        std::thread::sleep(GATHER);
-        let last = [line].into_iter().chain(queue.try_iter()).any(|line| {
-            chunk.extend_from_slice(&line);
-            line.is_empty()
-        });
-        let missing = lost.swap(0, Ordering::Relaxed);
-        if missing > 0 {
-            let note = format!("{{\"level\":\"WARN\",\"message\":\"log lines were lost\",\"lines\":{missing}}}\n");
+impl Shared {
+    /// Puts a line into the buffer, or counts it as lost.
+    fn add(&self, line: impl FnOnce(&mut Vec<u8>) -> Option<()>) {
+        let mut pending = self.lock();
+        let before = pending.lines.len();
+        if before >= MAX_PENDING_BYTES || line(&mut pending.lines).is_none() {
+            pending.lines.truncate(before);
+            pending.lost += 1;
+        }
+        drop(pending);
+        // The writer sleeps only while there is nothing.
+        if before == 0 {
+            self.arrived.notify_one();
+        }
+    }
+
+    fn write_lines(&self, mut file: File) {
+        let mut chunk = Vec::new();
+        loop {
+            let closing = self.take(&mut chunk);
+            // A full disk loses this chunk; the next one may fit again, and says that lines are missing.
+            if file.write_all(&chunk).is_err() {
+                self.lock().lost += chunk.iter().filter(|byte| **byte == b'\n').count() as u64;
+            }
+            chunk.clear();
+            if closing {
+                return;
+            }
+        }
+    }
+
+    /// Waits for lines, then a moment for more, and takes them all. True when there will be no more.
+    fn take(&self, chunk: &mut Vec<u8>) -> bool {
+        let idle = |pending: &mut Pending| pending.lines.is_empty() && !pending.closing;
+        let waited = self.arrived.wait_while(self.lock(), idle).unwrap_or_else(PoisonError::into_inner);
+        if !waited.closing {
+            drop(waited);
+            std::thread::sleep(GATHER);
+        }
+        let mut pending = self.lock();
+        std::mem::swap(chunk, &mut pending.lines);
+        let lost = std::mem::take(&mut pending.lost);
+        if lost > 0 {
+            let note = format!("{{\"level\":\"WARN\",\"message\":\"log lines were lost\",\"lines\":{lost}}}\n");
             chunk.extend_from_slice(note.as_bytes());
         }
-        // A full disk loses this chunk; the next one may fit again, and says that lines are missing.
-        if file.write_all(&chunk).is_err() {
-            let lines = chunk.iter().filter(|byte| **byte == b'\n').count();
-            lost.fetch_add(missing + lines as u64, Ordering::Relaxed);
+        pending.closing
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Pending> {
+        self.pending.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+    use std::io::Write as _;
+
+    use super::{LogFile, MAX_PENDING_BYTES};
+
+    #[test]
+    fn every_line_is_in_the_file_after_the_end() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("deep/app.log");
+        let log = LogFile::open(&path).unwrap();
+        std::thread::scope(|scope| {
+            for writer in 0..4 {
+                let log = &log;
+                scope.spawn(move || (0..500).for_each(|n| writeln!(&*log, "{writer}-{n}").unwrap()));
+            }
+        });
+        log.close();
+        log.close();
+        let text = fs::read_to_string(&path).unwrap();
+        assert_eq!(text.lines().count(), 2000);
+        assert!(text.lines().any(|line| line == "3-499"));
+    }
+
+    #[test]
+    fn what_the_disk_cannot_take_is_counted() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("app.log");
+        let log = LogFile::open(&path).unwrap();
+        let line = vec![b'x'; MAX_PENDING_BYTES];
+        // Whole lines at once, so that a second one cannot be taken before the writer has had its turn.
+        for _ in 0..3 {
+            (&log).write_all(&line).unwrap();
         }
-        if last {
-            return;
-        }
-        chunk.clear();
+        log.close();
+        let text = fs::read_to_string(&path).unwrap();
+        assert!(text.contains("log lines were lost") && text.contains("\"lines\":2"), "{}", text.len());
     }
 }

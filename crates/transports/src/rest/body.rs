@@ -1,11 +1,12 @@
 //! Reading a JSON body from somebody we do not trust: declared type, bounded size, bounded time, strict syntax.
 
+use std::error::Error;
 use std::time::Duration;
 
 use axum::body::Body;
 use axum::http::header::{CONTENT_LENGTH, CONTENT_TYPE};
 use axum::http::{HeaderMap, Request, StatusCode};
-use bytes::Bytes;
+use bytes::{Bytes, BytesMut};
 use countersign_contract::{Code, parse_json};
 use http_body_util::{BodyExt as _, LengthLimitError, Limited};
 use serde_json::Value;
@@ -45,8 +46,8 @@ async fn read(headers: &HeaderMap, body: Body, max_body: usize) -> Result<Bytes,
     if declared.is_some_and(|length| length > max_body as u64) {
         return Err(too_large());
     }
-    match tokio::time::timeout(BODY_TIMEOUT, Limited::new(body, max_body).collect()).await {
-        Ok(Ok(collected)) => Ok(collected.to_bytes()),
+    match tokio::time::timeout(BODY_TIMEOUT, collect(Limited::new(body, max_body))).await {
+        Ok(Ok(bytes)) => Ok(bytes),
         Ok(Err(error)) if error.is::<LengthLimitError>() => Err(too_large()),
         Ok(Err(_)) => {
             Err(Problem::new(StatusCode::BAD_REQUEST, Code::ValidationError, "The body broke off or is malformed"))
@@ -56,4 +57,20 @@ async fn read(headers: &HeaderMap, body: Body, max_body: usize) -> Result<Bytes,
             Err(Problem::new(StatusCode::REQUEST_TIMEOUT, Code::Timeout, error))
         }
     }
+}
+
+/// A small body is one frame, which is taken as it is; only a longer one is copied together.
+async fn collect(mut body: Limited<Body>) -> Result<Bytes, Box<dyn Error + Send + Sync>> {
+    let mut first = Bytes::new();
+    let mut all = BytesMut::new();
+    while let Some(frame) = body.frame().await {
+        let Ok(data) = frame?.into_data() else { continue };
+        if first.is_empty() && all.is_empty() {
+            first = data;
+        } else {
+            all.extend_from_slice(&std::mem::take(&mut first));
+            all.extend_from_slice(&data);
+        }
+    }
+    Ok(if all.is_empty() { first } else { all.freeze() })
 }
