@@ -127,8 +127,9 @@ impl Shared {
     fn take(&self, chunk: &mut Vec<u8>) -> bool {
         let idle = |pending: &mut Pending| pending.lines.is_empty() && !pending.closing;
         let waited = self.arrived.wait_while(self.lock(), idle).unwrap_or_else(PoisonError::into_inner);
-        if !waited.closing {
-            drop(waited);
+        let closing = waited.closing;
+        drop(waited);
+        if !closing {
             std::thread::sleep(GATHER);
         }
         let mut pending = self.lock();
@@ -169,6 +170,20 @@ mod tests {
         let text = fs::read_to_string(&path).unwrap();
         assert_eq!(text.lines().count(), 2000);
         assert!(text.lines().any(|line| line == "3-499"));
+    }
+
+    #[test]
+    fn an_idle_log_ends_at_once() {
+        let folder = tempfile::tempdir().unwrap();
+        let log = LogFile::open(&folder.path().join("app.log")).unwrap();
+        // Long enough for the writer to wait for lines.
+        std::thread::sleep(std::time::Duration::from_millis(100));
+        let (ended, wait) = std::sync::mpsc::sync_channel(1);
+        std::thread::spawn(move || {
+            log.close();
+            ended.send(()).unwrap();
+        });
+        wait.recv_timeout(std::time::Duration::from_secs(5)).expect("an end");
     }
 
     #[test]
