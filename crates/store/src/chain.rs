@@ -3,10 +3,10 @@
 //! Each record's hash covers the hash before it and the record's exact text. A chain begins with the hash over its own
 //! opening, which names where every chain stood that had grown since it was last named; so whatever was there when the
 //! newest chain was opened can neither change nor go without a later hash noticing.
-//!
-//! What was added after that is held only by heads and by the count of chains, which anyone who can write the database
-//! can make fit: a tail cut off there, or the newest chain removed as a whole, does not show. Nor does a log whose
-//! hashes were all made anew from the change on. Against both helps only a hash that was kept elsewhere.
+
+// What was added after that is held only by heads and by the count of chains, which anyone who can write the database
+// can make fit: a tail cut off there, or the newest chain removed as a whole, does not show. Nor does a log whose
+// hashes were all made anew from the change on. Against both helps only a hash that was kept elsewhere.
 
 use std::fmt;
 
