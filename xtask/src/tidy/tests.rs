@@ -181,7 +181,7 @@ fn files_that_no_mod_reaches_are_found() {
 fn paths_of_one_machine_are_found() {
     for (path, text, answer) in [
         ("README.md", "see /home/me/x", Fires),
-        ("README.md", "root: \"/work/main\"", Fires),
+        ("README.md", "root: \"/work/tree\"", Fires),
         ("a/src/a.rs", "say(\"file:///tmp/x\");", Fires),
         ("README.md", "https://host/home/x and target/tmp/x and {folder}/root/x", Silent),
         ("a/src/a.rs", "#[cfg(test)]\nmod tests {\n    const A: &str = \"/tmp/x\";\n}\n", Silent),
