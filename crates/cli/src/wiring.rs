@@ -40,7 +40,7 @@ pub(crate) fn format(common: &Common) -> Format {
 
 /// Whoever runs a command is the user who owns the data folder, and may use every tool.
 pub(crate) fn owner() -> Arc<Caller> {
-    Arc::new(Caller { name: "local".to_owned(), access: Access::All })
+    Arc::new(Caller { name: "local".into(), access: Access::All })
 }
 
 /// The selected tools. A name that no tool has is a mistake in the configuration.
@@ -107,7 +107,7 @@ pub(crate) fn policy(config: &Config) -> Policy {
 pub(crate) fn auth(config: &Config) -> Auth {
     let tokens = config.tokens.iter().map(|token| Token {
         hash: TokenHash::from_bytes(token.hash),
-        caller: Arc::new(Caller { name: token.name.clone(), access: token.tools.clone() }),
+        caller: Arc::new(Caller { name: token.name.as_str().into(), access: token.tools.clone() }),
     });
     Auth::new(tokens.collect())
 }

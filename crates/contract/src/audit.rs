@@ -1,6 +1,7 @@
 //! The audit log as the gate sees it: `host` writes it, `store` implements it, `cli` joins the two.
 
 use std::borrow::Cow;
+use std::sync::Arc;
 
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
@@ -33,7 +34,7 @@ pub struct AuditEntry {
     pub event: AuditEvent,
     pub at: Timestamp,
     pub request_id: RequestId,
-    pub caller: String,
+    pub caller: Arc<str>,
     /// Over which wire the call came.
     pub wire: Cow<'static, str>,
     pub tool: ToolName,

@@ -57,7 +57,7 @@ impl fmt::Display for RequestId {
 /// Whoever makes a call, as the wire established it. Limits and audit go by the name.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Caller {
-    pub name: String,
+    pub name: Arc<str>,
     pub access: Access,
 }
 

@@ -2,6 +2,7 @@
 
 use std::fmt;
 use std::str::FromStr;
+use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
@@ -12,7 +13,7 @@ const MAX_LENGTH: usize = 128;
 /// metric label or a log line.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(try_from = "String")]
-pub struct ToolName(String);
+pub struct ToolName(Arc<str>);
 
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("`{0}` is not a tool name: use 1 to 128 of the characters A-Z a-z 0-9 _ - .")]
@@ -33,7 +34,7 @@ impl FromStr for ToolName {
             let shown = raw.chars().take(MAX_LENGTH).collect();
             return Err(InvalidToolName(shown));
         }
-        Ok(Self(raw.to_owned()))
+        Ok(Self(raw.into()))
     }
 }
 

@@ -167,7 +167,7 @@ impl Recording<'_> {
             event,
             at: Timestamp::now(),
             request_id: self.ctx.request_id,
-            caller: self.ctx.caller.name.clone(),
+            caller: Arc::clone(&self.ctx.caller.name),
             wire: self.origin.wire.as_str().into(),
             tool: self.contract.name.clone(),
             contract: self.contract.digest,

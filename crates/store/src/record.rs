@@ -196,7 +196,7 @@ pub(crate) mod tests {
             event: AuditEvent::Answered,
             at: "2026-11-15T03:04:05.678901Z".parse().unwrap(),
             request_id: RequestId::generate(),
-            caller: "a \"caller\"\nwith\u{1}\u{7f}é".to_owned(),
+            caller: "a \"caller\"\nwith\u{1}\u{7f}é".into(),
             wire: "mcp\\stdio".into(),
             tool: "read_file".parse().unwrap(),
             contract: Digest::of_bytes(b"contract"),

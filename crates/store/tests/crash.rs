@@ -187,7 +187,7 @@ fn entry(request_id: RequestId) -> AuditEntry {
         event: AuditEvent::Intent,
         at: Timestamp::now(),
         request_id,
-        caller: "crash test".to_owned(),
+        caller: "crash test".into(),
         wire: "none".into(),
         tool: "add_task".parse().unwrap(),
         contract: Digest::of_bytes(b"contract"),

@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
-use axum::http::header::{AUTHORIZATION, WWW_AUTHENTICATE};
-use axum::http::{HeaderMap, HeaderValue, StatusCode};
 use countersign_contract::{Access, Caller, Code};
+use http::header::{AUTHORIZATION, WWW_AUTHENTICATE};
+use http::{HeaderMap, HeaderValue, StatusCode};
 use sha2::{Digest as _, Sha256};
 use subtle::{ConditionallySelectable as _, ConstantTimeEq as _};
 
@@ -29,7 +29,7 @@ pub struct TokenHash([u8; 32]);
 
 impl Auth {
     pub fn new(tokens: Vec<Token>) -> Self {
-        let anonymous = Caller { name: "anonymous".to_owned(), access: Access::All };
+        let anonymous = Caller { name: "anonymous".into(), access: Access::All };
         Self { anonymous: tokens.is_empty().then(|| Arc::new(anonymous)), tokens }
     }
 
@@ -84,8 +84,8 @@ fn unauthorised(error: &str) -> Problem {
 mod tests {
     use std::sync::Arc;
 
-    use axum::http::HeaderMap;
     use countersign_contract::{Access, Caller};
+    use http::HeaderMap;
 
     use super::{Auth, Token, TokenHash};
 
@@ -112,7 +112,7 @@ mod tests {
     }
 
     fn token(name: &str, token: &str) -> Token {
-        let caller = Caller { name: name.to_owned(), access: Access::All };
+        let caller = Caller { name: name.into(), access: Access::All };
         Token { hash: TokenHash::of(token), caller: Arc::new(caller) }
     }
 
@@ -121,6 +121,6 @@ mod tests {
         for value in values {
             headers.append("authorization", value.parse().unwrap());
         }
-        auth.authenticate(&headers).ok().map(|caller| caller.name.clone())
+        auth.authenticate(&headers).ok().map(|caller| caller.name.to_string())
     }
 }

@@ -3,10 +3,10 @@
 
 use std::net::{IpAddr, SocketAddr};
 
-use axum::http::header::{HOST, ORIGIN};
-use axum::http::uri::Authority;
-use axum::http::{HeaderMap, HeaderValue, StatusCode, Uri};
 use countersign_contract::Code;
+use http::header::{HOST, ORIGIN};
+use http::uri::Authority;
+use http::{HeaderMap, HeaderValue, StatusCode, Uri};
 
 use crate::problem::Problem;
 
@@ -114,7 +114,7 @@ fn requested_host(uri: &Uri, headers: &HeaderMap) -> Result<Authority, Problem> 
 
 #[cfg(test)]
 mod tests {
-    use axum::http::{HeaderMap, Uri};
+    use http::{HeaderMap, Uri};
 
     use super::Guard;
 

@@ -1,6 +1,7 @@
 //! The HTTP/1.1 server: it accepts within bounds, waits for nobody longer than it says, and stops in good order.
 
 mod patient;
+mod steady;
 
 use std::convert::Infallible;
 use std::io;
@@ -10,7 +11,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use axum::body::Body;
+use http::Request;
 use hyper::body::Incoming;
 use hyper::service::service_fn;
 use hyper_util::rt::TokioIo;
@@ -22,6 +23,7 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 use self::patient::Patient;
+use self::steady::Steady;
 use crate::rest::Guarded;
 
 /// How long a peer may leave sent bytes unacknowledged before its connection is given up.
@@ -99,7 +101,7 @@ impl HttpServer {
             match Arc::clone(&slots).try_acquire_owned() {
                 Ok(slot) => {
                     let connection = serve(stream, app.clone(), graceful.watcher(), slot);
-                    connections.spawn(cut.clone().run_until_cancelled_owned(connection));
+                    connections.spawn(Steady::new(cut.clone().run_until_cancelled_owned(connection)));
                 }
                 Err(_) => {
                     if let Ok(permit) = Arc::clone(&refusals).acquire_owned().await {
@@ -143,9 +145,9 @@ async fn serve(stream: TcpStream, app: Guarded, watcher: Watcher, _slot: OwnedSe
     prepare(&stream);
     let busy = Arc::new(AtomicBool::new(false));
     let stream = TokioIo::new(Patient::new(stream, Arc::clone(&busy)));
-    let service = service_fn(move |request: hyper::Request<Incoming>| {
+    let service = service_fn(move |request: Request<Incoming>| {
         busy.store(true, Ordering::Relaxed);
-        let (answer, busy) = (app.clone().handle(request.map(Body::new)), Arc::clone(&busy));
+        let (answer, busy) = (app.clone().handle(request), Arc::clone(&busy));
         async move {
             let answer = answer.await;
             busy.store(false, Ordering::Relaxed);

@@ -7,12 +7,13 @@ mod guard;
 mod http;
 mod openapi;
 mod problem;
+mod response;
 mod rest;
 mod wire;
 
+pub use self::http::{BindError, HttpLimits, HttpServer, Unfinished};
 pub use auth::{Auth, Token, TokenHash};
 pub use guard::Guard;
-pub use http::{BindError, HttpLimits, HttpServer, Unfinished};
 pub use openapi::openapi;
 pub use rest::{Guarded, Readiness, Service};
 pub use wire::{ExitCode, exit_code, http_status};

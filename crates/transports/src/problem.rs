@@ -1,11 +1,10 @@
 //! A request that never became a call: `{error, code}` with its status, in the layout of the route it was sent to.
 
-use axum::body::Body;
-use axum::http::header::CONTENT_TYPE;
-use axum::http::{HeaderName, HeaderValue, StatusCode};
-use axum::response::Response;
 use countersign_contract::Code;
+use http::{HeaderName, HeaderValue, StatusCode};
 use serde_json::json;
+
+use crate::response::{Response, json_response};
 
 /// Below this, answers are envelopes that name the tool.
 const ENVELOPED: &str = "/v1/tools/";
@@ -50,11 +49,4 @@ impl Problem {
 /// As much of a text from outside as goes into an answer.
 pub(crate) fn shown(text: &str) -> String {
     text.chars().take(MAX_SHOWN_CHARACTERS).collect()
-}
-
-pub(crate) fn json_response(status: StatusCode, body: String) -> Response {
-    let mut response = Response::new(Body::from(body));
-    *response.status_mut() = status;
-    response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
-    response
 }

@@ -4,28 +4,29 @@
 
 mod body;
 mod guarded;
+mod route;
 
 use std::sync::Arc;
 
 use arc_swap::ArcSwap;
-use axum::Router;
-use axum::extract::{Extension, State};
-use axum::http::header::{CONTENT_TYPE, RETRY_AFTER};
-use axum::http::{HeaderName, HeaderValue, Request, StatusCode, Uri};
-use axum::response::{IntoResponse, Response};
-use axum::routing::{get, post};
 use countersign_contract::{Access, BoxFuture, Caller, Code, Progress};
 use countersign_host::{Answer, Call, Gate, NoAnswer, Wire};
+use http::header::{ALLOW, RETRY_AFTER};
+use http::request::Parts;
+use http::{HeaderName, HeaderValue, Method, StatusCode};
+use hyper::body::Incoming;
 use serde_json::{Map, Value, json};
 use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
 
 use self::body::read_json;
 pub use self::guarded::Guarded;
+use self::route::Route;
 use crate::auth::Auth;
 use crate::guard::Guard;
 use crate::openapi::{description, openapi, summary};
-use crate::problem::{Problem, json_response, shown};
+use crate::problem::{Problem, shown};
+use crate::response::{Response, json_response, response};
 use crate::wire::http_status;
 
 /// Requests that may be under way at once; more are turned away, so that memory stays bounded by this many bodies.
@@ -62,59 +63,62 @@ impl Service {
     }
 }
 
-/// Every route. All of them are reached through [`Guarded`] only.
-fn routes(service: Arc<Service>) -> Router {
-    Router::new()
-        .route("/v1/tools/{tool}", post(call_enveloped).get(show_tool))
-        .route("/mcp/tool/{tool}", post(call_bare))
-        .route("/v1/tools", get(list_tools))
-        .route("/v1/stats", get(stats))
-        .route("/openapi.json", get(show_openapi))
-        .route("/metrics", get(metrics))
-        .route("/healthz", get(healthz))
-        .route("/readyz", get(readyz))
-        .fallback(no_route)
-        .method_not_allowed_fallback(no_method)
-        .with_state(service)
+/// A request with the one who makes it.
+struct Asked<'a> {
+    head: &'a Parts,
+    body: Incoming,
+    caller: Arc<Caller>,
 }
 
-async fn call_enveloped(
-    State(service): State<Arc<Service>>,
-    Extension(caller): Extension<Arc<Caller>>,
-    request: Request<axum::body::Body>,
-) -> Response {
-    let path = request.uri().path().to_owned();
-    let called = async {
-        let body = read_json(request, service.max_body).await?;
-        let tool = last_segment(&path);
-        let answer = service.call(tool, open_envelope(body)?, caller).await?;
+/// All of this is reached through [`Guarded`] only.
+impl Service {
+    /// The routes that need no caller.
+    async fn answer_anyone(&self, route: Route<'_>, method: &Method) -> Result<Response, Problem> {
+        if !route.takes(method) {
+            return Err(no_method(route));
+        }
+        if route == Route::Readyz {
+            let unready = |reason| Problem::new(StatusCode::SERVICE_UNAVAILABLE, Code::Unavailable, reason);
+            self.readiness.check().await.map_err(unready)?;
+            return Ok(json_response(StatusCode::OK, r#"{"status":"ready"}"#));
+        }
+        Ok(json_response(StatusCode::OK, r#"{"status":"ok"}"#))
+    }
+
+    async fn answer(&self, route: Option<Route<'_>>, asked: Asked<'_>) -> Result<Response, Problem> {
+        let Some(route) = route else {
+            let error = "There is no such route; GET /openapi.json lists them";
+            return Err(Problem::new(StatusCode::NOT_FOUND, Code::NotFound, error));
+        };
+        if !route.takes(&asked.head.method) {
+            return Err(no_method(route));
+        }
+        match route {
+            Route::Tool(tool) if asked.head.method == Method::POST => self.call_enveloped(tool, asked).await,
+            Route::Tool(tool) => self.show_tool(tool, &asked.caller),
+            Route::BareTool(tool) => self.call_bare(tool, asked).await,
+            Route::Tools => Ok(self.list_tools(&asked.caller)),
+            Route::Stats => Ok(self.stats(&asked.caller)),
+            Route::OpenApi => Ok(self.show_openapi(&asked.caller)),
+            Route::Metrics => self.metrics(&asked.caller),
+            Route::Healthz | Route::Readyz => self.answer_anyone(route, &asked.head.method).await,
+        }
+    }
+
+    async fn call_enveloped(&self, tool: &str, asked: Asked<'_>) -> Result<Response, Problem> {
+        let body = read_json(&asked.head.headers, asked.body, self.max_body).await?;
+        let answer = self.call(tool, open_envelope(body)?, asked.caller).await?;
         let body = envelope(tool, &answer);
         Ok(respond(&answer, body))
-    };
-    called.await.unwrap_or_else(|problem: Problem| problem.respond(&path))
-}
+    }
 
-async fn call_bare(
-    State(service): State<Arc<Service>>,
-    Extension(caller): Extension<Arc<Caller>>,
-    request: Request<axum::body::Body>,
-) -> Response {
-    let path = request.uri().path().to_owned();
-    let called = async {
-        let arguments = read_json(request, service.max_body).await?;
-        let mut answer = service.call(last_segment(&path), arguments, caller).await?;
+    async fn call_bare(&self, tool: &str, asked: Asked<'_>) -> Result<Response, Problem> {
+        let arguments = read_json(&asked.head.headers, asked.body, self.max_body).await?;
+        let mut answer = self.call(tool, arguments, asked.caller).await?;
         let body = std::mem::take(&mut answer.reply.text);
         Ok(respond(&answer, body))
-    };
-    called.await.unwrap_or_else(|problem: Problem| problem.respond(&path))
-}
+    }
 
-/// A tool's name needs no escaping, so what is escaped is no tool's name.
-fn last_segment(path: &str) -> &str {
-    path.rsplit('/').next().unwrap_or_default()
-}
-
-impl Service {
     async fn call(&self, tool: &str, arguments: Value, caller: Arc<Caller>) -> Result<Answer, Problem> {
         let call = Call {
             tool: tool.to_owned(),
@@ -130,6 +134,41 @@ impl Service {
             NoAnswer::UnknownTool => Problem::unknown_tool(tool),
             NoAnswer::Cancelled => Problem::new(StatusCode::SERVICE_UNAVAILABLE, Code::Unavailable, "Cancelled"),
         })
+    }
+    fn list_tools(&self, caller: &Caller) -> Response {
+        let catalog = self.gate.catalog();
+        let tools: Vec<_> = catalog.contracts(caller).map(summary).collect();
+        json_response(StatusCode::OK, json!({"tools": tools}).to_string())
+    }
+
+    fn show_tool(&self, tool: &str, caller: &Caller) -> Result<Response, Problem> {
+        let catalog = self.gate.catalog();
+        let found = catalog.find(tool, caller).ok_or_else(|| Problem::unknown_tool(tool))?;
+        Ok(json_response(StatusCode::OK, description(found.contract()).to_string()))
+    }
+
+    fn stats(&self, caller: &Caller) -> Response {
+        let figures = self.gate.recorder().metrics.figures();
+        let visible: Vec<_> = figures.into_iter().filter(|figure| caller.access.allows(&figure.tool)).collect();
+        json_response(StatusCode::OK, json!({"tools": visible}).to_string())
+    }
+
+    fn show_openapi(&self, caller: &Caller) -> Response {
+        json_response(StatusCode::OK, openapi(self.gate.catalog().contracts(caller)).to_string())
+    }
+
+    fn metrics(&self, caller: &Caller) -> Result<Response, Problem> {
+        if caller.access != Access::All {
+            let error = "The metrics name every tool, so only a caller who may use them all may read them";
+            return Err(Problem::new(StatusCode::FORBIDDEN, Code::AccessDenied, error));
+        }
+        let text = self
+            .gate
+            .recorder()
+            .metrics
+            .exposition()
+            .map_err(|_| Problem::new(StatusCode::INTERNAL_SERVER_ERROR, Code::InternalError, "Internal error"))?;
+        Ok(response(StatusCode::OK, "application/openmetrics-text; version=1.0.0; charset=utf-8", text))
     }
 }
 
@@ -178,65 +217,8 @@ fn respond(answer: &Answer, body: String) -> Response {
     response
 }
 
-async fn list_tools(State(service): State<Arc<Service>>, Extension(caller): Extension<Arc<Caller>>) -> Response {
-    let catalog = service.gate.catalog();
-    let tools: Vec<_> = catalog.contracts(&caller).map(summary).collect();
-    json_response(StatusCode::OK, json!({"tools": tools}).to_string())
-}
-
-async fn show_tool(
-    State(service): State<Arc<Service>>,
-    Extension(caller): Extension<Arc<Caller>>,
-    uri: Uri,
-) -> Response {
-    let (catalog, tool) = (service.gate.catalog(), last_segment(uri.path()));
-    match catalog.find(tool, &caller).map(|found| description(found.contract())) {
-        Some(contract) => json_response(StatusCode::OK, contract.to_string()),
-        None => Problem::unknown_tool(tool).respond(uri.path()),
-    }
-}
-
-async fn stats(State(service): State<Arc<Service>>, Extension(caller): Extension<Arc<Caller>>) -> Response {
-    let figures = service.gate.recorder().metrics.figures();
-    let visible: Vec<_> = figures.into_iter().filter(|figure| caller.access.allows(&figure.tool)).collect();
-    json_response(StatusCode::OK, json!({"tools": visible}).to_string())
-}
-
-async fn show_openapi(State(service): State<Arc<Service>>, Extension(caller): Extension<Arc<Caller>>) -> Response {
-    let catalog = service.gate.catalog();
-    json_response(StatusCode::OK, openapi(catalog.contracts(&caller)).to_string())
-}
-
-async fn metrics(State(service): State<Arc<Service>>, Extension(caller): Extension<Arc<Caller>>, uri: Uri) -> Response {
-    if caller.access != Access::All {
-        let error = "The metrics name every tool, so only a caller who may use them all may read them";
-        return Problem::new(StatusCode::FORBIDDEN, Code::AccessDenied, error).respond(uri.path());
-    }
-    let Ok(text) = service.gate.recorder().metrics.exposition() else {
-        let problem = Problem::new(StatusCode::INTERNAL_SERVER_ERROR, Code::InternalError, "Internal error");
-        return problem.respond(uri.path());
-    };
-    let kind = "application/openmetrics-text; version=1.0.0; charset=utf-8";
-    ([(CONTENT_TYPE, HeaderValue::from_static(kind))], text).into_response()
-}
-
-async fn healthz() -> Response {
-    json_response(StatusCode::OK, r#"{"status":"ok"}"#.to_owned())
-}
-
-async fn readyz(State(service): State<Arc<Service>>, uri: Uri) -> Response {
-    match service.readiness.check().await {
-        Ok(()) => json_response(StatusCode::OK, r#"{"status":"ready"}"#.to_owned()),
-        Err(reason) => Problem::new(StatusCode::SERVICE_UNAVAILABLE, Code::Unavailable, reason).respond(uri.path()),
-    }
-}
-
-async fn no_route(uri: Uri) -> Response {
-    let error = "There is no such route; GET /openapi.json lists them";
-    Problem::new(StatusCode::NOT_FOUND, Code::NotFound, error).respond(uri.path())
-}
-
-async fn no_method(uri: Uri) -> Response {
+fn no_method(route: Route<'_>) -> Problem {
     let error = "This route does not take that method";
-    Problem::new(StatusCode::METHOD_NOT_ALLOWED, Code::ValidationError, error).respond(uri.path())
+    Problem::new(StatusCode::METHOD_NOT_ALLOWED, Code::ValidationError, error)
+        .with_header(ALLOW, HeaderValue::from_static(route.methods()))
 }

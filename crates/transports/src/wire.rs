@@ -1,7 +1,7 @@
 //! What a code means outside: its HTTP status and its exit code, each in one `match`.
 
-use axum::http::StatusCode;
 use countersign_contract::Code;
+use http::StatusCode;
 
 /// How a command ended, for scripts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

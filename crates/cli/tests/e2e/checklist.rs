@@ -212,7 +212,7 @@ fn call(contract: &Contract, example: &Example) -> Call {
     Call {
         tool: contract.name.to_string(),
         arguments: example.input.clone(),
-        caller: Arc::new(Caller { name: "test".to_owned(), access: Access::All }),
+        caller: Arc::new(Caller { name: "test".into(), access: Access::All }),
         wire: Wire::Cli,
         session: None,
         cancelled: CancellationToken::new(),

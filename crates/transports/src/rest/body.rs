@@ -3,12 +3,12 @@
 use std::error::Error;
 use std::time::Duration;
 
-use axum::body::Body;
-use axum::http::header::{CONTENT_LENGTH, CONTENT_TYPE};
-use axum::http::{HeaderMap, Request, StatusCode};
 use bytes::{Bytes, BytesMut};
 use countersign_contract::{Code, parse_json};
+use http::header::{CONTENT_LENGTH, CONTENT_TYPE};
+use http::{HeaderMap, StatusCode};
 use http_body_util::{BodyExt as _, LengthLimitError, Limited};
+use hyper::body::Incoming;
 use serde_json::Value;
 
 use crate::problem::Problem;
@@ -16,13 +16,12 @@ use crate::problem::Problem;
 /// A body of the largest size arrives in this time over any line that is fit for use.
 const BODY_TIMEOUT: Duration = Duration::from_secs(20);
 
-pub(super) async fn read_json(request: Request<Body>, max_body: usize) -> Result<Value, Problem> {
-    let (parts, body) = request.into_parts();
-    if !is_json(&parts.headers) {
+pub(super) async fn read_json(headers: &HeaderMap, body: Incoming, max_body: usize) -> Result<Value, Problem> {
+    if !is_json(headers) {
         let error = "The Content-Type must be application/json";
         return Err(Problem::new(StatusCode::UNSUPPORTED_MEDIA_TYPE, Code::UnsupportedType, error));
     }
-    let bytes = read(&parts.headers, body, max_body).await?;
+    let bytes = read(headers, body, max_body).await?;
     parse_json(&bytes).map_err(|malformed| {
         let error = format!("The body is not valid JSON: {malformed}");
         Problem::new(StatusCode::BAD_REQUEST, Code::ValidationError, error)
@@ -37,7 +36,7 @@ fn is_json(headers: &HeaderMap) -> bool {
     essence.trim().eq_ignore_ascii_case("application/json")
 }
 
-async fn read(headers: &HeaderMap, body: Body, max_body: usize) -> Result<Bytes, Problem> {
+async fn read(headers: &HeaderMap, body: Incoming, max_body: usize) -> Result<Bytes, Problem> {
     let too_large = || {
         let error = format!("The body is larger than {max_body} bytes");
         Problem::new(StatusCode::PAYLOAD_TOO_LARGE, Code::TooLarge, error)
@@ -60,7 +59,7 @@ async fn read(headers: &HeaderMap, body: Body, max_body: usize) -> Result<Bytes,
 }
 
 /// A small body is one frame, which is taken as it is; only a longer one is copied together.
-async fn collect(mut body: Limited<Body>) -> Result<Bytes, Box<dyn Error + Send + Sync>> {
+async fn collect(mut body: Limited<Incoming>) -> Result<Bytes, Box<dyn Error + Send + Sync>> {
     let mut first = Bytes::new();
     let mut all = BytesMut::new();
     while let Some(frame) = body.frame().await {
