@@ -38,6 +38,8 @@ pub(crate) enum Command {
         #[arg(long, value_name = "ADDRESS")]
         listen: Option<String>,
     },
+    /// Serve tools over MCP on stdin and stdout: what an AI assistant starts
+    Mcp,
     /// List the tools: name, source, effect and the state of their contracts
     Tools,
     /// Call one tool and print its structured result

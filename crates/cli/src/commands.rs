@@ -7,6 +7,7 @@ mod config;
 mod contracts;
 mod doctor;
 mod man;
+mod mcp;
 mod serve;
 mod stats;
 mod tools;
@@ -20,6 +21,7 @@ pub(crate) fn run(arguments: Arguments) -> Result<ExitCode, CommandError> {
     let common = arguments.common;
     let done = match arguments.command {
         Command::Serve { listen } => return serve::run(&common, listen),
+        Command::Mcp => return mcp::run(&common),
         Command::Tools => tools::run(&common),
         Command::Call(call) => call::run(&common, &call),
         Command::Contracts(command) => contracts::run(&common, command),

@@ -38,8 +38,12 @@ pub(crate) fn filter(level: LogLevel) -> LevelFilter {
 /// Sends diagnostics to the log file and stderr from now on, panics included.
 pub(crate) fn start(file: &Path, level: LevelFilter, stderr: Stderr) -> Result<Option<Arc<LogFile>>, LogFileError> {
     let file = (level > LevelFilter::OFF).then(|| LogFile::open(file)).transpose()?.map(Arc::new);
+    // The SDK warns of every mistake that a client makes; the client is told, and nobody here has to act.
     let ours = |level: LevelFilter| {
-        Targets::new().with_default(level.min(LevelFilter::WARN)).with_target("countersign", level)
+        Targets::new()
+            .with_default(level.min(LevelFilter::WARN))
+            .with_target("countersign", level)
+            .with_target("rmcp", level.min(LevelFilter::ERROR))
     };
     let to_file = file.clone().map(|file| {
         let lines = tracing_subscriber::fmt::layer().json().flatten_event(true).with_writer(file);

@@ -5,9 +5,9 @@ use std::sync::Arc;
 
 use anyhow::Context as _;
 use countersign_contract::{Access, BoxFuture, Caller, ToolName, closest};
-use countersign_host::{Catalog, Gate, Metrics, NoApprover, Policy, Recorder};
+use countersign_host::{Catalog, ContractDocuments, Gate, Metrics, NoApprover, Policy, Recorder};
 use countersign_store::{Store, StoreError};
-use countersign_transports::{Auth, ExitCode, Readiness, Token, TokenHash};
+use countersign_transports::{Auth, ExitCode, Mcp, Readiness, Token, TokenHash};
 use serde_json::json;
 use tokio::runtime::{Builder, Runtime};
 use tokio_util::task::TaskTracker;
@@ -145,6 +145,11 @@ impl Host {
         };
         let gate = Arc::new(Gate::new(catalog, policy(config), Arc::new(NoApprover), recorder));
         Ok(Self { gate, store, log })
+    }
+
+    /// The tools, and their contracts as resources.
+    pub(crate) fn mcp(&self) -> Mcp {
+        Mcp::new(Arc::clone(&self.gate), Arc::new(ContractDocuments(Arc::clone(&self.gate))))
     }
 
     /// Writes what is waiting; nothing may call any more.

@@ -59,6 +59,8 @@ pub enum AuditEvent {
     Answered,
     /// A call was refused or failed; `code` says how.
     Failed,
+    /// The client has to answer something first; its repetition of the call is a call of its own.
+    Asked,
     /// The caller went away before the end; a change may or may not have happened.
     Abandoned,
 }

@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use tokio_util::sync::CancellationToken;
 use uuid::Uuid;
 
-use crate::ToolName;
+use crate::{Client, ToolName};
 
 /// Given to a tool beside its arguments. A tool learns who called, never over which wire.
 #[derive(Debug, Clone)]
@@ -22,6 +22,7 @@ pub struct CallContext {
     /// Pulled when nobody waits any more; a tool that leaves the async world (threads, walks) looks at it.
     pub cancelled: CancellationToken,
     pub progress: Progress,
+    pub client: Client,
 }
 
 /// Names one call in the answer, the log and the audit record. Time-ordered.

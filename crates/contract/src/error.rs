@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use serde_json::{Map, Value, json};
 
-use crate::{Code, ErrorField, Mistake};
+use crate::{Capability, Code, ErrorField, InputRequired, Mistake};
 
 /// What a tool or the gate answers instead of a result.
 #[derive(Debug, thiserror::Error)]
@@ -18,6 +18,12 @@ pub enum ToolError {
     Internal(#[source] Box<dyn Error + Send + Sync>),
     #[error("timed out after {0:?}")]
     TimedOut(Duration),
+    /// The client has to answer something first, and then repeat the call.
+    #[error("the client has to answer first")]
+    InputRequired(Box<InputRequired>),
+    /// The call needs something that the client did not declare.
+    #[error("the client lacks a capability: {0:?}")]
+    MissingCapability(Capability),
     /// The caller went away or took the call back: nobody waits for an answer.
     #[error("cancelled")]
     Cancelled,
@@ -40,6 +46,7 @@ impl ToolError {
         match self {
             Self::Rejected(rejection) => rejection.code,
             Self::TimedOut(_) => Code::Timeout,
+            Self::InputRequired(_) | Self::MissingCapability(_) => Code::Unavailable,
             Self::Internal(_) | Self::Cancelled => Code::InternalError,
         }
     }

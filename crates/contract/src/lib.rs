@@ -6,7 +6,9 @@
 
 mod audit;
 mod call;
+mod client;
 mod code;
+mod content;
 mod contract;
 mod digest;
 mod document;
@@ -14,6 +16,7 @@ mod effect;
 mod error;
 mod json;
 mod name;
+mod provider;
 mod reply;
 mod schema;
 mod suggest;
@@ -21,7 +24,9 @@ mod tool;
 
 pub use audit::{AuditEntry, AuditEvent, AuditLog, AuditUnavailable, Durability};
 pub use call::{Access, CallContext, Caller, Progress, ProgressUpdate, RequestId};
+pub use client::{Answers, Capability, Client, ClientSide, InputRequired, Question, Questions, Severity};
 pub use code::Code;
+pub use content::{Content, ResourceBody, ResourceContents};
 pub use contract::{
     Approval, Contract, ErrorField, ErrorForm, Example, InvalidContract, Limits, Normalisation, Sentence, Terms,
 };
@@ -31,7 +36,10 @@ pub use effect::Effect;
 pub use error::{Rejection, ToolError};
 pub use json::{MalformedJson, parse_json};
 pub use name::{InvalidToolName, ToolName};
-pub use reply::{Failure, Reply};
+pub use provider::{
+    NothingElse, Offers, Prompt, PromptArgument, PromptText, Provider, Resource, ResourceTemplate, Subject,
+};
+pub use reply::{Failure, Output, Reply};
 pub use schema::{Mistake, Schema, SchemaRejected, derive_schema};
 pub use suggest::closest;
 pub use tool::{AnyTool, BoxFuture, Tool, typed};

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use serde_json::Value;
 
-use crate::Code;
+use crate::{Code, Content};
 
 /// A checked answer: `structured` satisfies the published output schema, success branch or error branch.
 #[derive(Debug, Clone, PartialEq)]
@@ -14,6 +14,15 @@ pub struct Reply {
     pub text: String,
     /// Set exactly when `structured` is the error branch.
     pub failure: Option<Failure>,
+    /// What a tool shows instead of `text`, where it has more to show.
+    pub content: Option<Vec<Content>>,
+}
+
+/// What a tool gives: a value that is checked against its contract, and what to show beside it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Output {
+    pub structured: Value,
+    pub content: Option<Vec<Content>>,
 }
 
 /// What a wire needs to know of a failure beyond its text.

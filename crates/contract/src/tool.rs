@@ -8,7 +8,7 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::{CallContext, Contract, Effect, InvalidContract, Terms, ToolError};
+use crate::{CallContext, Contract, Effect, InvalidContract, Output, Terms, ToolError};
 
 pub type BoxFuture<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
 
@@ -41,7 +41,7 @@ pub trait Tool: Send + Sync + 'static {
 pub trait AnyTool: Send + Sync {
     fn contract(&self) -> &Arc<Contract>;
 
-    fn call_json<'a>(&'a self, ctx: &'a CallContext, arguments: Value) -> BoxFuture<'a, Result<Value, ToolError>>;
+    fn call_json<'a>(&'a self, ctx: &'a CallContext, arguments: Value) -> BoxFuture<'a, Result<Output, ToolError>>;
 
     /// Whether a successful result can be read back into the tool's own output type.
     fn parse(&self, result: &Value) -> Result<(), serde_json::Error>;
@@ -62,12 +62,13 @@ impl<T: Tool> AnyTool for Typed<T> {
         &self.contract
     }
 
-    fn call_json<'a>(&'a self, ctx: &'a CallContext, arguments: Value) -> BoxFuture<'a, Result<Value, ToolError>> {
+    fn call_json<'a>(&'a self, ctx: &'a CallContext, arguments: Value) -> BoxFuture<'a, Result<Output, ToolError>> {
         Box::pin(async move {
             // The schema was derived from this type, so this fails only where the two disagree: our mistake.
             let input = serde_json::from_value(arguments).map_err(ToolError::internal)?;
             let output = self.tool.call(ctx, input).await?;
-            serde_json::to_value(output).map_err(ToolError::internal)
+            let structured = serde_json::to_value(output).map_err(ToolError::internal)?;
+            Ok(Output { structured, content: None })
         })
     }
 

@@ -35,10 +35,14 @@ impl Catalog {
         caller.access.allows(&tool.contract().name).then_some(tool)
     }
 
+    /// Every contract, whoever may know of it.
+    pub fn all(&self) -> impl Iterator<Item = &Contract> {
+        self.tools.iter().map(|tool| &**tool.contract())
+    }
+
     /// The contracts this caller may know of.
     pub fn contracts<'a>(&'a self, caller: &'a Caller) -> impl Iterator<Item = &'a Contract> {
-        let contracts = self.tools.iter().map(|tool| &**tool.contract());
-        contracts.filter(|contract| caller.access.allows(&contract.name))
+        self.all().filter(|contract| caller.access.allows(&contract.name))
     }
 }
 

@@ -7,7 +7,8 @@ use std::sync::Arc;
 
 use arc_swap::ArcSwap;
 use countersign_contract::{
-    AnyTool, Approval, CallContext, Caller, Code, Contract, Failure, Progress, Rejection, Reply, RequestId, ToolError,
+    AnyTool, Approval, CallContext, Caller, Capability, Client, Code, Contract, Failure, InputRequired, Output,
+    Progress, Rejection, Reply, RequestId, ToolError,
 };
 use serde::Serialize;
 use serde_json::{Value, json};
@@ -15,6 +16,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::approvals::{ApprovalRequest, Approvals};
 use crate::catalog::Catalog;
+use crate::changes::{Change, Changes};
 use crate::limits::{Limiter, Wait};
 use crate::policy::Policy;
 use crate::record::{Origin, Recorder, Recording};
@@ -26,6 +28,7 @@ pub struct Gate {
     catalog: ArcSwap<Catalog>,
     policy: ArcSwap<Policy>,
     limiter: Limiter,
+    changes: Changes,
     approvals: Arc<dyn Approvals>,
     recorder: Arc<Recorder>,
 }
@@ -40,6 +43,7 @@ pub struct Call {
     pub session: Option<String>,
     pub cancelled: CancellationToken,
     pub progress: Progress,
+    pub client: Client,
 }
 
 /// How a call reached us; for the records only.
@@ -47,6 +51,10 @@ pub struct Call {
 #[serde(rename_all = "snake_case")]
 pub enum Wire {
     Rest,
+    /// MCP over Streamable HTTP.
+    Mcp,
+    /// MCP over stdin and stdout.
+    Stdio,
     Cli,
 }
 
@@ -54,6 +62,8 @@ impl Wire {
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Rest => "rest",
+            Self::Mcp => "mcp",
+            Self::Stdio => "stdio",
             Self::Cli => "cli",
         }
     }
@@ -66,7 +76,7 @@ pub struct Answer {
 }
 
 /// Why there is nothing to hand out.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[derive(Debug, Clone, PartialEq, thiserror::Error)]
 pub enum NoAnswer {
     /// It does not exist, or not for this caller.
     #[error("unknown tool")]
@@ -74,6 +84,11 @@ pub enum NoAnswer {
     /// Nobody waits for an answer any more.
     #[error("cancelled")]
     Cancelled,
+    /// The client has to answer something first, and then repeat the call.
+    #[error("the client has to answer first")]
+    InputRequired(Box<InputRequired>),
+    #[error("the client did not declare what this needs: {0:?}")]
+    MissingCapability(Capability),
 }
 
 impl Gate {
@@ -82,6 +97,7 @@ impl Gate {
             catalog: ArcSwap::from_pointee(catalog),
             policy: ArcSwap::from_pointee(policy),
             limiter: Limiter::default(),
+            changes: Changes::default(),
             approvals,
             recorder: Arc::new(recorder),
         }
@@ -89,6 +105,18 @@ impl Gate {
 
     pub fn catalog(&self) -> Arc<Catalog> {
         self.catalog.load_full()
+    }
+
+    /// From the next call on; clients are told.
+    pub fn replace_catalog(&self, catalog: Catalog) {
+        self.catalog.store(Arc::new(catalog));
+        self.changes.announce(Change::Tools);
+        self.changes.announce(Change::Resources);
+    }
+
+    /// What clients are told about.
+    pub fn changes(&self) -> &Changes {
+        &self.changes
     }
 
     /// From the next call on.
@@ -113,6 +141,7 @@ impl Gate {
             deadline: policy.timeout_for(contract),
             cancelled: call.cancelled,
             progress: call.progress,
+            client: call.client,
         };
         let origin = Origin { wire: call.wire, session: call.session.as_deref() };
         // First of all, so that records, approvals and the tool all speak of the same arguments.
@@ -132,7 +161,7 @@ impl Gate {
         ctx: &CallContext,
         arguments: Value,
         recording: &Recording<'_>,
-    ) -> Result<Value, ToolError> {
+    ) -> Result<Output, ToolError> {
         let contract = tool.contract();
         self.limit(contract, policy, ctx)?;
         contract.check_arguments(&arguments)?;
@@ -145,10 +174,10 @@ impl Gate {
             let error = "The audit log cannot be written, so nothing was changed";
             return Err(Rejection::new(Code::Unavailable, error).into());
         }
-        let result = run::run(tool, ctx, arguments).await?;
-        let mistakes = contract.result_mistakes(&result);
+        let output = run::run(tool, ctx, arguments).await?;
+        let mistakes = contract.result_mistakes(&output.structured);
         if mistakes.is_empty() {
-            return Ok(result);
+            return Ok(output);
         }
         tracing::error!(request_id = %ctx.request_id, tool = %contract.name, ?mistakes, "result breaks its contract");
         let details = json!({"violation_id": ctx.request_id, "mistakes": mistakes});
@@ -173,17 +202,25 @@ impl Gate {
 async fn close(
     contract: &Contract,
     ctx: &CallContext,
-    outcome: Result<Value, ToolError>,
+    outcome: Result<Output, ToolError>,
     recording: Recording<'_>,
 ) -> Result<Reply, NoAnswer> {
     let rejection = match outcome {
-        Ok(structured) => {
+        Ok(Output { structured, content }) => {
             let text = as_text(&structured);
             recording.answered(&structured, text.len()).await;
-            return Ok(Reply { structured, text, failure: None });
+            return Ok(Reply { structured, text, failure: None, content });
         }
         // Dropping the recording notes that the call was abandoned.
         Err(ToolError::Cancelled) => return Err(NoAnswer::Cancelled),
+        Err(ToolError::InputRequired(required)) => {
+            recording.asked().await;
+            return Err(NoAnswer::InputRequired(required));
+        }
+        Err(ToolError::MissingCapability(capability)) => {
+            recording.failed(Code::Unavailable, 0).await;
+            return Err(NoAnswer::MissingCapability(capability));
+        }
         Err(error) => for_the_caller(contract, ctx, error),
     };
     let mut failure = Failure { code: rejection.code, retry_after: rejection.retry_after };
@@ -195,7 +232,7 @@ async fn close(
     }
     let text = as_text(&structured);
     recording.failed(failure.code, text.len()).await;
-    Ok(Reply { structured, text, failure: Some(failure) })
+    Ok(Reply { structured, text, failure: Some(failure), content: None })
 }
 
 /// Not by `Display`, which goes through a formatter and takes four times as long.
@@ -217,7 +254,8 @@ fn for_the_caller(contract: &Contract, ctx: &CallContext, error: ToolError) -> R
             tracing::error!(request_id = %ctx.request_id, tool = %contract.name, error = chain, "tool failed");
             internal_error(ctx)
         }
-        ToolError::Cancelled => internal_error(ctx),
+        // The gate itself deals with these.
+        ToolError::Cancelled | ToolError::InputRequired(_) | ToolError::MissingCapability(_) => internal_error(ctx),
     }
 }
 

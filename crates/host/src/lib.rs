@@ -5,6 +5,8 @@
 
 mod approvals;
 mod catalog;
+mod changes;
+mod documents;
 mod gate;
 mod limits;
 mod metrics;
@@ -14,6 +16,8 @@ mod redact;
 
 pub use approvals::{ApprovalRequest, Approvals, NoApprover};
 pub use catalog::{Catalog, DuplicateTool};
+pub use changes::{Change, Changes};
+pub use documents::ContractDocuments;
 pub use gate::{Answer, Call, Gate, NoAnswer, Wire};
 pub use metrics::{Metrics, ToolFigures};
 pub use policy::Policy;

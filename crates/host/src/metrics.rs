@@ -68,6 +68,8 @@ pub struct ToolFigures {
     pub tool: ToolName,
     pub calls: u64,
     pub ok: u64,
+    /// Calls that their clients have to repeat with answers.
+    pub asked: u64,
     /// By error code, and `abandoned`.
     pub failures: BTreeMap<&'static str, u64>,
     pub rate_limited: u64,
@@ -111,6 +113,11 @@ impl Metrics {
     pub fn figures(&self) -> Vec<ToolFigures> {
         let tools = self.tools.read().unwrap_or_else(PoisonError::into_inner);
         tools.iter().map(|(tool, series)| series.figures(tool)).collect()
+    }
+
+    /// Calls under way.
+    pub fn in_flight(&self) -> i64 {
+        self.in_flight.get()
     }
 
     pub(crate) fn started(&self) {
@@ -177,10 +184,12 @@ impl ToolSeries {
         let at = |quantile| milliseconds(tally.microseconds.value_at_quantile(quantile));
         let mut failures = tally.outcomes.clone();
         let ok = failures.remove("ok").unwrap_or_default();
+        let asked = failures.remove("asked").unwrap_or_default();
         ToolFigures {
             tool: tool.clone(),
             calls: tally.microseconds.len(),
             ok,
+            asked,
             rate_limited: failures.get(Code::RateLimited.as_str()).copied().unwrap_or_default(),
             failures,
             slow: tally.slow,

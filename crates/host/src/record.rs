@@ -37,7 +37,7 @@ pub struct CallRecord<'a> {
     pub session: Option<&'a str>,
     pub parameters: &'a RawValue,
     pub success: bool,
-    /// `ok`, `abandoned`, or the error code.
+    /// `ok`, `asked`, `abandoned`, or the error code.
     pub outcome: &'a str,
     pub duration_ms: f64,
     pub result_size: usize,
@@ -97,6 +97,7 @@ pub(crate) struct Recording<'a> {
 enum End<'a> {
     Answered(&'a Value),
     Failed(Code),
+    Asked,
     Abandoned,
 }
 
@@ -113,6 +114,11 @@ impl Recording<'_> {
 
     pub(crate) async fn failed(mut self, code: Code, size: usize) {
         self.end(End::Failed(code), size).await;
+    }
+
+    /// The client has to answer first.
+    pub(crate) async fn asked(mut self) {
+        self.end(End::Asked, 0).await;
     }
 
     async fn end(&mut self, end: End<'_>, size: usize) {
@@ -132,6 +138,7 @@ impl Recording<'_> {
         let (event, code, result) = match end {
             End::Answered(result) => (AuditEvent::Answered, None, Some(result)),
             End::Failed(code) => (AuditEvent::Failed, Some(code), None),
+            End::Asked => (AuditEvent::Asked, None, None),
             End::Abandoned => (AuditEvent::Abandoned, None, None),
         };
         let arguments = self.arguments?;
@@ -155,7 +162,7 @@ impl Recording<'_> {
             wire: self.origin.wire,
             session: self.origin.session,
             parameters,
-            success: matches!(end, End::Answered(_)),
+            success: matches!(end, End::Answered(_) | End::Asked),
             outcome: end.word(),
             duration_ms: took.as_secs_f64() * 1000.0,
             result_size,
@@ -183,7 +190,7 @@ impl End<'_> {
     fn code(self) -> Option<Code> {
         match self {
             Self::Failed(code) => Some(code),
-            Self::Answered(_) | Self::Abandoned => None,
+            Self::Answered(_) | Self::Asked | Self::Abandoned => None,
         }
     }
 
@@ -191,6 +198,7 @@ impl End<'_> {
         match self {
             Self::Answered(_) => "ok",
             Self::Failed(code) => code.as_str(),
+            Self::Asked => "asked",
             Self::Abandoned => "abandoned",
         }
     }

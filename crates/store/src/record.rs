@@ -114,6 +114,7 @@ fn word(event: AuditEvent) -> &'static str {
         AuditEvent::Intent => "intent",
         AuditEvent::Answered => "answered",
         AuditEvent::Failed => "failed",
+        AuditEvent::Asked => "asked",
         AuditEvent::Abandoned => "abandoned",
     }
 }
@@ -171,7 +172,8 @@ pub(crate) mod tests {
     #[test]
     fn the_text_says_what_serde_would_and_reads_back() {
         let abandoned = AuditEntry { event: AuditEvent::Abandoned, ..intent() };
-        for entry in [answered(), intent(), failed(), abandoned] {
+        let asked = AuditEntry { event: AuditEvent::Asked, ..intent() };
+        for entry in [answered(), intent(), failed(), asked, abandoned] {
             let text = Draft::of_entry(&entry).unwrap().with_seq(17);
             let mut value = serde_json::to_value(&entry).unwrap();
             value["seq"] = json!(17);

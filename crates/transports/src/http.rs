@@ -24,6 +24,7 @@ use tokio_util::task::TaskTracker;
 
 use self::patient::Patient;
 use self::steady::Steady;
+use crate::response::Watched;
 use crate::rest::Guarded;
 
 /// How long a peer may leave sent bytes unacknowledged before its connection is given up.
@@ -113,8 +114,11 @@ impl HttpServer {
         drop(self.listener);
         connections.close();
         let finished = async {
-            graceful.shutdown().await;
-            connections.wait().await;
+            let connections = async {
+                graceful.shutdown().await;
+                connections.wait().await;
+            };
+            futures_util::future::join(app.stop(), connections).await;
         };
         let ended = tokio::select! {
             () = finished => return Unfinished(0),
@@ -150,8 +154,8 @@ async fn serve(stream: TcpStream, app: Guarded, watcher: Watcher, _slot: OwnedSe
         let (answer, busy) = (app.clone().handle(request), Arc::clone(&busy));
         async move {
             let answer = answer.await;
-            busy.store(false, Ordering::Relaxed);
-            Ok::<_, Infallible>(answer)
+            // Until the last byte of it is on its way.
+            Ok::<_, Infallible>(answer.map(|body| Watched::new(body, busy)))
         }
     });
     let connection = hyper::server::conn::http1::Builder::new()

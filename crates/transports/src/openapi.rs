@@ -197,6 +197,7 @@ fn figures_schema() -> Value {
         "properties": {
             "tool": {"type": "string"},
             "calls": count, "ok": count, "rate_limited": count, "slow": count,
+            "asked": count,
             "failures": {"type": "object", "additionalProperties": count},
             "p50_ms": time, "p95_ms": time, "p99_ms": time, "max_ms": time,
         },

@@ -2,14 +2,13 @@
 //!
 //! `POST /v1/tools/{tool}` wraps arguments and result in an envelope; `POST /mcp/tool/{tool}` takes and gives them bare.
 
-mod body;
 mod guarded;
 mod route;
 
 use std::sync::Arc;
 
 use arc_swap::ArcSwap;
-use countersign_contract::{Access, BoxFuture, Caller, Code, Progress};
+use countersign_contract::{Access, BoxFuture, Caller, Client, Code, Progress};
 use countersign_host::{Answer, Call, Gate, NoAnswer, Wire};
 use http::header::{ALLOW, RETRY_AFTER};
 use http::request::Parts;
@@ -19,11 +18,12 @@ use serde_json::{Map, Value, json};
 use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
 
-use self::body::read_json;
 pub use self::guarded::Guarded;
 use self::route::Route;
 use crate::auth::Auth;
+use crate::body::read_json;
 use crate::guard::Guard;
+use crate::mcp::{Mcp, Streamable};
 use crate::openapi::{description, openapi, summary};
 use crate::problem::{Problem, shown};
 use crate::response::{Response, json_response, response};
@@ -44,6 +44,7 @@ pub struct Service {
     readiness: Arc<dyn Readiness>,
     max_body: usize,
     in_flight: Semaphore,
+    mcp: Streamable,
 }
 
 /// Whether calls can be served right now; the reason if not.
@@ -52,9 +53,10 @@ pub trait Readiness: Send + Sync + std::fmt::Debug {
 }
 
 impl Service {
-    pub fn new(gate: Arc<Gate>, auth: Auth, guard: Guard, readiness: Arc<dyn Readiness>, max_body: usize) -> Self {
-        let in_flight = Semaphore::new(MAX_IN_FLIGHT);
-        Self { gate, auth: ArcSwap::from_pointee(auth), guard, readiness, max_body, in_flight }
+    pub fn new(mcp: Mcp, auth: Auth, guard: Guard, readiness: Arc<dyn Readiness>, max_body: usize) -> Self {
+        let (gate, in_flight) = (Arc::clone(mcp.gate()), Semaphore::new(MAX_IN_FLIGHT));
+        let mcp = Streamable::new(mcp, max_body);
+        Self { gate, auth: ArcSwap::from_pointee(auth), guard, readiness, max_body, in_flight, mcp }
     }
 
     /// From the next request on.
@@ -64,8 +66,8 @@ impl Service {
 }
 
 /// A request with the one who makes it.
-struct Asked<'a> {
-    head: &'a Parts,
+struct Asked {
+    head: Parts,
     body: Incoming,
     caller: Arc<Caller>,
 }
@@ -85,7 +87,7 @@ impl Service {
         Ok(json_response(StatusCode::OK, r#"{"status":"ok"}"#))
     }
 
-    async fn answer(&self, route: Option<Route<'_>>, asked: Asked<'_>) -> Result<Response, Problem> {
+    async fn answer(&self, route: Option<Route<'_>>, asked: Asked) -> Result<Response, Problem> {
         let Some(route) = route else {
             let error = "There is no such route; GET /openapi.json lists them";
             return Err(Problem::new(StatusCode::NOT_FOUND, Code::NotFound, error));
@@ -96,6 +98,7 @@ impl Service {
         match route {
             Route::Tool(tool) if asked.head.method == Method::POST => self.call_enveloped(tool, asked).await,
             Route::Tool(tool) => self.show_tool(tool, &asked.caller),
+            Route::Mcp => self.mcp.handle(asked.head, asked.body, asked.caller).await,
             Route::BareTool(tool) => self.call_bare(tool, asked).await,
             Route::Tools => Ok(self.list_tools(&asked.caller)),
             Route::Stats => Ok(self.stats(&asked.caller)),
@@ -105,14 +108,14 @@ impl Service {
         }
     }
 
-    async fn call_enveloped(&self, tool: &str, asked: Asked<'_>) -> Result<Response, Problem> {
+    async fn call_enveloped(&self, tool: &str, asked: Asked) -> Result<Response, Problem> {
         let body = read_json(&asked.head.headers, asked.body, self.max_body).await?;
         let answer = self.call(tool, open_envelope(body)?, asked.caller).await?;
         let body = envelope(tool, &answer);
         Ok(respond(&answer, body))
     }
 
-    async fn call_bare(&self, tool: &str, asked: Asked<'_>) -> Result<Response, Problem> {
+    async fn call_bare(&self, tool: &str, asked: Asked) -> Result<Response, Problem> {
         let arguments = read_json(&asked.head.headers, asked.body, self.max_body).await?;
         let mut answer = self.call(tool, arguments, asked.caller).await?;
         let body = std::mem::take(&mut answer.reply.text);
@@ -129,9 +132,14 @@ impl Service {
             // A request that is dropped drops this whole future, and the tool with it.
             cancelled: CancellationToken::new(),
             progress: Progress::default(),
+            client: Client::default(),
         };
         self.gate.call(call).await.map_err(|reason| match reason {
             NoAnswer::UnknownTool => Problem::unknown_tool(tool),
+            // Nobody is asked on this wire.
+            NoAnswer::InputRequired(_) | NoAnswer::MissingCapability(_) => {
+                Problem::new(StatusCode::SERVICE_UNAVAILABLE, Code::Unavailable, reason.to_string())
+            }
             NoAnswer::Cancelled => Problem::new(StatusCode::SERVICE_UNAVAILABLE, Code::Unavailable, "Cancelled"),
         })
     }

@@ -3,7 +3,7 @@
 use std::io::Read as _;
 
 use anyhow::Context as _;
-use countersign_contract::{Contract, Progress, parse_json};
+use countersign_contract::{Client, Contract, Progress, parse_json};
 use countersign_host::{Call, NoAnswer, Wire};
 use countersign_transports::{ExitCode, exit_code};
 use serde_json::{Map, Value};
@@ -33,6 +33,7 @@ pub(super) fn run(common: &Common, call: &CallArguments) -> CommandResult {
             // Dropping the call is enough to cancel it.
             cancelled: CancellationToken::new(),
             progress: Progress::default(),
+            client: Client::default(),
         };
         let answer = tokio::select! {
             answer = host.gate.call(request) => answer,
@@ -42,6 +43,10 @@ pub(super) fn run(common: &Common, call: &CallArguments) -> CommandResult {
         let reply = match answer {
             Ok(answer) => answer.reply,
             Err(NoAnswer::UnknownTool) => return Err(wiring::unknown_tool(&call.tool, &catalog)),
+            // Nobody is asked on this wire.
+            Err(reason @ (NoAnswer::InputRequired(_) | NoAnswer::MissingCapability(_))) => {
+                return Err(CommandError::new(ExitCode::ToolError, reason));
+            }
             Err(NoAnswer::Cancelled) => return Err(CommandError::message(ExitCode::Interrupted, "interrupted")),
         };
         output::print_json(wiring::format(common), &reply.structured)?;

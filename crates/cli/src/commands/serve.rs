@@ -39,7 +39,7 @@ async fn serve(common: &Common, listen: Option<String>, config: Config) -> Resul
     let guard = Guard::new(address, &config.http.allowed_hosts, &config.http.allowed_origins);
     let readiness = Arc::new(wiring::StoreReadiness(Arc::clone(&host.store)));
     let max_body = usize::try_from(config.http.max_body).unwrap_or(usize::MAX);
-    let service = Arc::new(Service::new(Arc::clone(&host.gate), wiring::auth(&config), guard, readiness, max_body));
+    let service = Arc::new(Service::new(host.mcp(), wiring::auth(&config), guard, readiness, max_body));
     let app = Guarded::new(Arc::clone(&service));
     let mut stop_signals = StopSignals::listen().context("cannot listen for signals")?;
     let signal = ReloadSignal::listen().context("cannot listen for signals")?;
@@ -80,7 +80,7 @@ fn announce(config: &Config, address: SocketAddr, host: &wiring::Host) -> anyhow
     let tools = if tools == 1 { "1 tool".to_owned() } else { format!("{tools} tools") };
     output::say(&format!("countersign {}: {tools}, {source}\n", env!("CARGO_PKG_VERSION")));
     output::print(&format!(
-        "REST      http://{address}/v1/tools\nOpenAPI   http://{address}/openapi.json\nMetrics   http://{address}/metrics\n"
+        "MCP       http://{address}/mcp\nREST      http://{address}/v1/tools\nOpenAPI   http://{address}/openapi.json\nMetrics   http://{address}/metrics\n"
     ))
 }
 

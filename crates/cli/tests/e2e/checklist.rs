@@ -5,7 +5,8 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use countersign_contract::{
-    Access, AnyTool, BoxFuture, CallContext, Caller, Contract, Example, Progress, Rejection, ToolError, contract_file,
+    Access, AnyTool, BoxFuture, CallContext, Caller, Client, Contract, Example, Output, Progress, Rejection, ToolError,
+    contract_file,
 };
 use countersign_host::{ApprovalRequest, Approvals, Call, Catalog, Gate, Metrics, Policy, Recorder, Wire};
 use serde_json::{Value, json};
@@ -183,8 +184,8 @@ impl AnyTool for Lying {
         self.promise.contract()
     }
 
-    fn call_json<'a>(&'a self, _ctx: &'a CallContext, _arguments: Value) -> BoxFuture<'a, Result<Value, ToolError>> {
-        Box::pin(async { Ok(self.output.clone()) })
+    fn call_json<'a>(&'a self, _ctx: &'a CallContext, _arguments: Value) -> BoxFuture<'a, Result<Output, ToolError>> {
+        Box::pin(async { Ok(Output { structured: self.output.clone(), content: None }) })
     }
 
     fn parse(&self, result: &Value) -> Result<(), serde_json::Error> {
@@ -217,5 +218,6 @@ fn call(contract: &Contract, example: &Example) -> Call {
         session: None,
         cancelled: CancellationToken::new(),
         progress: Progress::default(),
+        client: Client::default(),
     }
 }

@@ -3,7 +3,7 @@
 use std::any::Any;
 use std::panic::AssertUnwindSafe;
 
-use countersign_contract::{AnyTool, CallContext, ToolError};
+use countersign_contract::{AnyTool, CallContext, Output, ToolError};
 use futures_util::FutureExt as _;
 use serde_json::Value;
 
@@ -11,7 +11,7 @@ use serde_json::Value;
 #[error("the tool panicked: {0}")]
 struct Panicked(String);
 
-pub(super) async fn run(tool: &dyn AnyTool, ctx: &CallContext, arguments: Value) -> Result<Value, ToolError> {
+pub(super) async fn run(tool: &dyn AnyTool, ctx: &CallContext, arguments: Value) -> Result<Output, ToolError> {
     // A panic ends this call and nothing else. What it left half-done is the tool's own; nothing is shared with it.
     let call = AssertUnwindSafe(async { tool.call_json(ctx, arguments).await }).catch_unwind();
     tokio::select! {

@@ -2,8 +2,8 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use countersign_contract::{
-    AuditEntry, AuditEvent, AuditLog, AuditUnavailable, BoxFuture, CallContext, Durability, Effect, Tool, ToolError,
-    typed,
+    AuditEntry, AuditEvent, AuditLog, AuditUnavailable, BoxFuture, CallContext, Durability, Effect, NothingElse, Tool,
+    ToolError, typed,
 };
 use countersign_host::{Catalog, Gate, Metrics, NoApprover, Policy, Recorder};
 use schemars::JsonSchema;
@@ -15,7 +15,7 @@ use tokio::task::JoinHandle;
 use tokio_util::task::TaskTracker;
 
 use super::{HttpLimits, HttpServer, REFUSAL, Unfinished};
-use crate::{Auth, Guard, Guarded, Readiness, Service};
+use crate::{Auth, Guard, Guarded, Mcp, Readiness, Service};
 
 #[test]
 fn the_refusal_is_as_long_as_it_says() {
@@ -108,7 +108,8 @@ impl Bench {
         let server = HttpServer::bind("127.0.0.1:0".parse().unwrap(), limits).await.unwrap();
         let address = server.address().unwrap();
         let guard = Guard::new(address, &[], &[]);
-        let app = Guarded::new(Arc::new(Service::new(gate, Auth::new(Vec::new()), guard, Arc::new(Ready), 1000)));
+        let mcp = Mcp::new(gate, Arc::new(NothingElse));
+        let app = Guarded::new(Arc::new(Service::new(mcp, Auth::new(Vec::new()), guard, Arc::new(Ready), 1000)));
         let (shutdown, asked) = oneshot::channel::<()>();
         let asked = async { drop(asked.await) };
         let server = tasks.spawn(server.run(app, asked, std::future::pending()));

@@ -1,6 +1,7 @@
 //! What stands before every route: from a place that may ask, not too many at once, and by somebody we know.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use countersign_contract::Code;
 use http::header::{
@@ -17,6 +18,13 @@ use super::{Asked, Route, Service};
 use crate::problem::Problem;
 use crate::response::Response;
 
+/// How often to look whether all calls are answered.
+const STOP_LOOK: Duration = Duration::from_millis(50);
+
+/// What a page of a listed origin may send.
+const ALLOWED_HEADERS: &str = "authorization, content-type, mcp-protocol-version, mcp-method, mcp-name, \
+    mcp-session-id, last-event-id";
+
 /// The routes behind their guard. One plain function instead of a layer each: this runs before every call.
 #[derive(Debug, Clone)]
 pub struct Guarded {
@@ -28,29 +36,44 @@ impl Guarded {
         Self { service }
     }
 
+    /// Lets subscriptions end and waits for calls under way; then every stream ends, too.
+    pub(crate) async fn stop(self) {
+        self.service.mcp.stop();
+        while self.service.gate.recorder().metrics.in_flight() > 0 {
+            tokio::time::sleep(STOP_LOOK).await;
+        }
+        // What was answered last is still on its way through its stream.
+        tokio::time::sleep(STOP_LOOK).await;
+        self.service.mcp.cut();
+    }
+
     pub(crate) async fn handle(self, request: Request<Incoming>) -> Response {
         let (head, body) = request.into_parts();
+        let uri = head.uri.clone();
         let foreign = self.service.guard.listed_origin(&head.headers);
         let answered = async {
             let _permit = admit(&self.service, &head)?;
             if foreign.is_some() && is_preflight(&head) {
                 return Ok(preflight());
             }
-            let route = Route::of(head.uri.path());
+            let route = Route::of(uri.path());
             if let Some(open) = route.filter(|route| route.is_open()) {
                 return self.service.answer_anyone(open, &head.method).await;
             }
             let caller = self.service.auth.load().authenticate(&head.headers)?;
-            self.service.answer(route, Asked { head: &head, body, caller }).await
+            self.service.answer(route, Asked { head, body, caller }).await
         };
-        let mut response = answered.await.unwrap_or_else(|problem: Problem| problem.respond(head.uri.path()));
+        let mut response = answered.await.unwrap_or_else(|problem: Problem| problem.respond(uri.path()));
         let headers = response.headers_mut();
         // Answers are for the one who asked, and are never anything but what their type says.
         headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
         headers.insert(X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
         if let Some(origin) = foreign {
             headers.insert(ACCESS_CONTROL_ALLOW_ORIGIN, origin);
-            headers.insert(ACCESS_CONTROL_EXPOSE_HEADERS, HeaderValue::from_static("x-request-id, retry-after"));
+            headers.insert(
+                ACCESS_CONTROL_EXPOSE_HEADERS,
+                HeaderValue::from_static("x-request-id, retry-after, mcp-session-id"),
+            );
             headers.insert(VARY, HeaderValue::from_static("origin"));
         }
         response
@@ -76,8 +99,8 @@ fn preflight() -> Response {
     let mut response = Response::default();
     *response.status_mut() = StatusCode::NO_CONTENT;
     for (name, value) in [
-        (ACCESS_CONTROL_ALLOW_METHODS, "GET, POST"),
-        (ACCESS_CONTROL_ALLOW_HEADERS, "authorization, content-type"),
+        (ACCESS_CONTROL_ALLOW_METHODS, "GET, POST, DELETE"),
+        (ACCESS_CONTROL_ALLOW_HEADERS, ALLOWED_HEADERS),
         (ACCESS_CONTROL_MAX_AGE, "600"),
     ] {
         response.headers_mut().insert(name, HeaderValue::from_static(value));

@@ -6,6 +6,8 @@ use http::Method;
 /// One of the paths that are served; a tool's name is whatever stands there, known or not.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Route<'a> {
+    /// MCP over Streamable HTTP.
+    Mcp,
     /// `/v1/tools/{tool}`: arguments and result in an envelope.
     Tool(&'a str),
     /// `/mcp/tool/{tool}`: arguments and result bare.
@@ -29,6 +31,7 @@ impl<'a> Route<'a> {
             return Some(Self::BareTool(tool));
         }
         match path {
+            "/mcp" => Some(Self::Mcp),
             "/v1/tools" => Some(Self::Tools),
             "/v1/stats" => Some(Self::Stats),
             "/openapi.json" => Some(Self::OpenApi),
@@ -48,6 +51,7 @@ impl<'a> Route<'a> {
     pub(super) fn methods(self) -> &'static str {
         match self {
             Self::Tool(_) => "GET,HEAD,POST",
+            Self::Mcp => "DELETE,GET,POST",
             Self::BareTool(_) => "POST",
             Self::Tools | Self::Stats | Self::OpenApi | Self::Metrics | Self::Healthz | Self::Readyz => "GET,HEAD",
         }

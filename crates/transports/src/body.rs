@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use bytes::{Bytes, BytesMut};
 use countersign_contract::{Code, parse_json};
-use http::header::{CONTENT_LENGTH, CONTENT_TYPE};
+use http::header::{CONTENT_ENCODING, CONTENT_LENGTH, CONTENT_TYPE};
 use http::{HeaderMap, StatusCode};
 use http_body_util::{BodyExt as _, LengthLimitError, Limited};
 use hyper::body::Incoming;
@@ -16,11 +16,7 @@ use crate::problem::Problem;
 /// A body of the largest size arrives in this time over any line that is fit for use.
 const BODY_TIMEOUT: Duration = Duration::from_secs(20);
 
-pub(super) async fn read_json(headers: &HeaderMap, body: Incoming, max_body: usize) -> Result<Value, Problem> {
-    if !is_json(headers) {
-        let error = "The Content-Type must be application/json";
-        return Err(Problem::new(StatusCode::UNSUPPORTED_MEDIA_TYPE, Code::UnsupportedType, error));
-    }
+pub(crate) async fn read_json(headers: &HeaderMap, body: Incoming, max_body: usize) -> Result<Value, Problem> {
     let bytes = read(headers, body, max_body).await?;
     parse_json(&bytes).map_err(|malformed| {
         let error = format!("The body is not valid JSON: {malformed}");
@@ -36,7 +32,14 @@ fn is_json(headers: &HeaderMap) -> bool {
     essence.trim().eq_ignore_ascii_case("application/json")
 }
 
-async fn read(headers: &HeaderMap, body: Incoming, max_body: usize) -> Result<Bytes, Problem> {
+pub(crate) async fn read(headers: &HeaderMap, body: Incoming, max_body: usize) -> Result<Bytes, Problem> {
+    let unsupported = |error: &str| Problem::new(StatusCode::UNSUPPORTED_MEDIA_TYPE, Code::UnsupportedType, error);
+    if !is_json(headers) {
+        return Err(unsupported("The Content-Type must be application/json"));
+    }
+    if headers.contains_key(CONTENT_ENCODING) {
+        return Err(unsupported("The body must not be compressed"));
+    }
     let too_large = || {
         let error = format!("The body is larger than {max_body} bytes");
         Problem::new(StatusCode::PAYLOAD_TOO_LARGE, Code::TooLarge, error)

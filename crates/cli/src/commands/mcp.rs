@@ -1,0 +1,29 @@
+//! `countersign mcp`: MCP on stdin and stdout, until the client closes its side or somebody asks to stop.
+
+use countersign_transports::{ExitCode, StdioEnd};
+
+use crate::args::Common;
+use crate::failure::CommandError;
+use crate::logging::Stderr;
+use crate::signals::{Stop, StopSignals};
+use crate::wiring;
+
+pub(super) fn run(common: &Common) -> Result<ExitCode, CommandError> {
+    let config = wiring::load(common, None)?;
+    let runtime = wiring::runtime()?;
+    let served = runtime.block_on(async {
+        let mut signals = StopSignals::listen().map_err(anyhow::Error::new)?;
+        let host = wiring::Host::start(&config, Stderr::Warnings).await?;
+        let mut stop = None;
+        let served = host.mcp().serve_stdio(wiring::owner(), async { stop = Some(signals.next().await) }).await;
+        host.stop().await;
+        match served.map_err(anyhow::Error::new)? {
+            StdioEnd::Closed => Ok(ExitCode::Ok),
+            StdioEnd::Stopped if stop == Some(Stop::Interrupted) => Ok(ExitCode::Interrupted),
+            StdioEnd::Stopped => Ok(ExitCode::Ok),
+        }
+    });
+    // A read of stdin that nobody will answer must not keep the process.
+    runtime.shutdown_background();
+    served
+}

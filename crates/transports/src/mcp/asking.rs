@@ -1,0 +1,156 @@
+//! The client behind an MCP request: asked at once in the legacy era; in the modern one the call ends with the
+//! questions, and comes again with the answers.
+
+use std::time::Duration;
+
+use countersign_contract::{
+    Answers, BoxFuture, Capability, ClientSide, Code, Digest, InputRequired, Question, Questions, Rejection, Severity,
+    ToolError,
+};
+use rmcp::RoleServer;
+use rmcp::model::{
+    ErrorData, InputRequest, InputRequests, InputRequiredResult, InputResponses, ProtocolVersion, RequestStateCodec,
+    SealOptions, ServerRequest,
+};
+use rmcp::service::RequestContext;
+use serde_json::Value;
+use uuid::Uuid;
+
+use super::translate;
+
+/// A person may take a while; after this the question is asked anew.
+const STATE_LIFETIME: Duration = Duration::from_mins(15);
+
+/// Keeps what a client carries for us from being changed, or used for anything but the call it belongs to.
+pub(super) struct Seals(RequestStateCodec);
+
+/// What a state is good for: this caller, this method, this name, these arguments.
+pub(super) struct Binding(Vec<u8>);
+
+/// One request's other side.
+pub(super) struct PeerSide {
+    pub(super) context: RequestContext<RoleServer>,
+    /// From which severity on the client wants to be told, if at all.
+    pub(super) level: Option<Severity>,
+    pub(super) responses: InputResponses,
+    pub(super) state: Option<Value>,
+}
+
+impl Default for Seals {
+    /// With a key of this process: another one cannot go on with a call that began here.
+    fn default() -> Self {
+        let key = [Uuid::new_v4().into_bytes(), Uuid::new_v4().into_bytes()].concat();
+        #[expect(clippy::expect_used, reason = "the key has the length that is asked for")]
+        Self(RequestStateCodec::try_new(key).expect("32 bytes"))
+    }
+}
+
+impl Binding {
+    pub(super) fn new(caller: &str, method: &str, name: &str, arguments: &Value) -> Self {
+        // Arguments last and as a digest: what stands before cannot be read as another caller or name.
+        let digest = Digest::of_json(arguments);
+        Self(format!("{}\n{caller}\n{method}\n{}\n{name}\n{digest}", caller.len(), name.len()).into_bytes())
+    }
+}
+
+impl Seals {
+    pub(super) fn open(&self, sealed: Option<&str>, binding: &Binding) -> Result<Option<Value>, ErrorData> {
+        let Some(sealed) = sealed else { return Ok(None) };
+        let opened = self.0.open_json_with(sealed, &binding.0);
+        opened.map(Some).map_err(|_| ErrorData::invalid_params("requestState is not valid for this call", None))
+    }
+
+    pub(super) fn input_required(
+        &self,
+        required: &InputRequired,
+        binding: &Binding,
+    ) -> Result<InputRequiredResult, ErrorData> {
+        let mut requests = InputRequests::new();
+        for (name, question) in &required.questions {
+            requests.insert(name.clone(), translate::input_request(question)?);
+        }
+        let options = SealOptions::new().associated_data(&binding.0).ttl(STATE_LIFETIME);
+        let seal = |state| self.0.seal_json_with(state, &options);
+        let state = required.state.as_ref().map(seal).transpose();
+        let state = state.map_err(|_| ErrorData::internal_error("Internal error", None))?;
+        Ok(InputRequiredResult::new(Some(requests), state))
+    }
+}
+
+impl PeerSide {
+    fn is_modern(&self) -> bool {
+        self.context.protocol_version().is_some_and(|version| version >= ProtocolVersion::V_2026_07_28)
+    }
+
+    async fn ask_now(&self, question: &Question) -> Result<Value, ToolError> {
+        let request =
+            match translate::input_request(question).map_err(|error| ToolError::internal(error.to_string()))? {
+                InputRequest::Elicitation(request) => ServerRequest::ElicitRequest(request),
+                InputRequest::CreateMessage(request) => ServerRequest::CreateMessageRequest(request),
+                InputRequest::ListRoots(request) => ServerRequest::ListRootsRequest(request),
+                _ => return Err(ToolError::internal("a question of an unknown kind")),
+            };
+        let answer = self
+            .context
+            .peer
+            .send_request(request)
+            .await
+            .map_err(|error| Rejection::new(Code::Unavailable, format!("The client did not answer: {error}")))?;
+        serde_json::to_value(answer).map_err(ToolError::internal)
+    }
+}
+
+impl ClientSide for PeerSide {
+    fn declares(&self, capability: Capability) -> bool {
+        self.context.client_capabilities().is_some_and(|declared| match capability {
+            Capability::Elicitation => declared.elicitation.is_some(),
+            Capability::Sampling => declared.sampling.is_some(),
+            Capability::Roots => declared.roots.is_some(),
+        })
+    }
+
+    fn state(&self) -> Option<&Value> {
+        self.state.as_ref()
+    }
+
+    fn ask(&self, questions: Questions, state: Option<Value>) -> BoxFuture<'_, Result<Answers, ToolError>> {
+        Box::pin(async move {
+            let mut answers = Answers::new();
+            if self.is_modern() {
+                // What is not an object is no answer; the question is then put again.
+                let given = |name: &String| self.responses.get(name).filter(|answer| answer.is_object());
+                answers.extend(questions.keys().filter_map(|name| Some((name.clone(), given(name)?.clone()))));
+                if answers.len() < questions.len() {
+                    return Err(ToolError::InputRequired(Box::new(InputRequired { questions, state })));
+                }
+                return Ok(answers);
+            }
+            for (name, question) in questions {
+                let answer = self.ask_now(&question).await?;
+                answers.insert(name, answer);
+            }
+            Ok(answers)
+        })
+    }
+
+    fn tell(&self, severity: Severity, message: Value) -> BoxFuture<'_, ()> {
+        Box::pin(async move {
+            if self.level.is_some_and(|wanted| severity >= wanted) {
+                notify(&self.context, severity, message).await;
+            }
+        })
+    }
+}
+
+#[expect(deprecated, reason = "clients of the older revisions still listen to it")]
+async fn notify(context: &RequestContext<RoleServer>, severity: Severity, data: Value) {
+    let level = match severity {
+        Severity::Debug => rmcp::model::LoggingLevel::Debug,
+        Severity::Info => rmcp::model::LoggingLevel::Info,
+        Severity::Warning => rmcp::model::LoggingLevel::Warning,
+        Severity::Error => rmcp::model::LoggingLevel::Error,
+    };
+    let message = rmcp::model::LoggingMessageNotificationParam::new(level, data).with_logger("countersign");
+    // The client is gone: the call ends in a moment.
+    let _ = context.peer.notify_logging_message(message).await;
+}

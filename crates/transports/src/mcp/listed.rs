@@ -1,0 +1,60 @@
+//! Tools as clients see them: made once per catalog, because a list is asked for often and its schemas are large.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use countersign_contract::{Caller, Contract, Effect};
+use countersign_host::Catalog;
+use rmcp::model::{JsonObject, Tool, ToolAnnotations};
+use serde_json::Value;
+
+pub(super) struct Listed {
+    catalog: Arc<Catalog>,
+    tools: HashMap<String, Tool>,
+}
+
+impl Listed {
+    pub(super) fn of(catalog: Arc<Catalog>) -> Self {
+        let tools = catalog.all().map(|contract| (contract.name.to_string(), tool(contract))).collect();
+        Self { catalog, tools }
+    }
+
+    pub(super) fn is_of(&self, catalog: &Arc<Catalog>) -> bool {
+        Arc::ptr_eq(&self.catalog, catalog)
+    }
+
+    /// In the catalog's order, which does not change.
+    pub(super) fn visible_to(&self, caller: &Caller) -> Vec<Tool> {
+        let names = self.catalog.contracts(caller).map(|contract| contract.name.as_str());
+        names.filter_map(|name| self.tools.get(name).cloned()).collect()
+    }
+
+    pub(super) fn get(&self, name: &str) -> Option<&Tool> {
+        self.tools.get(name)
+    }
+}
+
+fn tool(contract: &Contract) -> Tool {
+    let name = contract.name.to_string();
+    Tool::new(name, contract.description.clone(), object(contract.input.raw().clone()))
+        .with_title(contract.title.clone())
+        .with_raw_output_schema(object(contract.output_schema()))
+        .with_annotations(annotations(contract))
+}
+
+/// A contract's schemas are objects at the root.
+fn object(schema: Value) -> Arc<JsonObject> {
+    match schema {
+        Value::Object(schema) => Arc::new(schema),
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) | Value::Array(_) => Arc::default(),
+    }
+}
+
+fn annotations(contract: &Contract) -> ToolAnnotations {
+    let hints = ToolAnnotations::with_title(contract.title.clone()).open_world(contract.effect == Effect::ReadsNetwork);
+    match contract.effect {
+        Effect::ReadsLocal | Effect::ReadsNetwork => hints.read_only(true),
+        Effect::Writes => hints.read_only(false).destructive(false),
+        Effect::Destroys => hints.read_only(false).destructive(true),
+    }
+}

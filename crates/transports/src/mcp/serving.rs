@@ -1,0 +1,414 @@
+//! The methods of MCP, each in a few lines: find out who asks, ask the gate or the provider, say it in MCP.
+
+use std::sync::{Arc, PoisonError};
+
+use countersign_contract::{CallContext, Client, Offers, Progress, ProgressUpdate, RequestId, Severity};
+use countersign_host::{Call, Change, NoAnswer};
+use rmcp::RoleServer;
+use rmcp::handler::server::ServerHandler;
+use rmcp::model::{
+    CacheScope, CallToolRequestMethod, CallToolRequestParams, CallToolResponse, CompleteRequestMethod,
+    CompleteRequestParams, CompleteResult, CompletionInfo, ConstString, CustomRequest, CustomResult, ErrorCode,
+    ErrorData, GetPromptRequestMethod, GetPromptRequestParams, GetPromptResponse, Implementation, InputResponses,
+    ListPromptsRequestMethod, ListPromptsResult, ListResourceTemplatesRequestMethod, ListResourceTemplatesResult,
+    ListResourcesRequestMethod, ListResourcesResult, ListToolsResult, PaginatedRequestParams,
+    ProgressNotificationParam, ReadResourceRequestMethod, ReadResourceRequestParams, ReadResourceResponse,
+    ReadResourceResult, ResourceUpdatedNotificationParam, ServerConfig, SubscribeRequestParams, SubscriptionFilter,
+    Tool, UnsubscribeRequestParams,
+};
+use rmcp::service::{NotificationContext, Peer, RequestContext, ServiceError, SubscriptionContext};
+use serde_json::{Value, json};
+use tokio::sync::broadcast::error::RecvError;
+use tokio::sync::mpsc;
+use tokio_util::sync::CancellationToken;
+
+use super::asking::{Binding, PeerSide};
+use super::{Endpoint, INSTRUCTIONS, translate};
+
+/// How long a client may go by a list without looking again. It is told of changes, too.
+const LIST_LIFETIME_MS: u64 = 60_000;
+
+/// Reports of progress that wait for a slow client; more are dropped, since the next one says it all.
+const PROGRESS_KEPT: usize = 16;
+
+const MAX_METHOD_SHOWN: usize = 128;
+
+/// The methods that take parameters; with others than theirs, the SDK does not know them any more.
+const KNOWN_METHODS: [&str; 6] =
+    ["tools/call", "resources/read", "prompts/get", "completion/complete", "subscriptions/listen", "initialize"];
+
+/// No list of values to complete with may be longer, says the protocol.
+const MAX_COMPLETIONS: usize = 100;
+
+impl ServerHandler for Endpoint {
+    fn get_info(&self) -> ServerConfig {
+        let server = Implementation::new("countersign", env!("CARGO_PKG_VERSION")).with_title("Countersign");
+        ServerConfig::new(translate::capabilities(self.shared.provider.offers()))
+            .with_server_info(server)
+            .with_instructions(INSTRUCTIONS)
+    }
+
+    async fn list_tools(
+        &self,
+        request: Option<PaginatedRequestParams>,
+        context: RequestContext<RoleServer>,
+    ) -> Result<ListToolsResult, ErrorData> {
+        one_page(request)?;
+        let tools = self.shared.listed().visible_to(&self.caller(&context));
+        Ok(ListToolsResult { tools, ..ListToolsResult::default() }
+            .with_ttl_ms(LIST_LIFETIME_MS)
+            .with_cache_scope(CacheScope::Private))
+    }
+
+    fn get_tool(&self, name: &str) -> Option<Tool> {
+        self.shared.listed().get(name).cloned()
+    }
+
+    async fn call_tool(
+        &self,
+        request: CallToolRequestParams,
+        context: RequestContext<RoleServer>,
+    ) -> Result<CallToolResponse, ErrorData> {
+        let caller = self.caller(&context);
+        let tool = request.name.into_owned();
+        let arguments = Value::Object(request.arguments.unwrap_or_default());
+        // Made only where it is needed: a digest of the arguments costs more than the rest of this function.
+        let bound = request.request_state.is_some();
+        let binding = |arguments: &Value| Binding::new(&caller.name, CallToolRequestMethod::VALUE, &tool, arguments);
+        let state = match bound {
+            true => self.shared.seals.open(request.request_state.as_deref(), &binding(&arguments))?,
+            false => None,
+        };
+        let asked_with = arguments.clone();
+        let (progress, reports) = progress(&context);
+        let (peer, session) = (context.peer.clone(), Self::session_id(&context));
+        let call = Call {
+            tool: tool.clone(),
+            arguments,
+            caller: Arc::clone(&caller),
+            wire: self.session.wire,
+            session,
+            cancelled: context.ct.clone(),
+            progress,
+            client: self.client(context, request.input_responses, state),
+        };
+        match with_reports(self.shared.gate.call(call), reports, &peer).await {
+            Ok(answer) => translate::tool_result(answer.reply).map(CallToolResponse::from),
+            Err(NoAnswer::InputRequired(required)) => {
+                Ok(self.shared.seals.input_required(&required, &binding(&asked_with))?.into())
+            }
+            Err(NoAnswer::UnknownTool) => Err(ErrorData::invalid_params(format!("Unknown tool: {tool}"), None)),
+            Err(NoAnswer::MissingCapability(capability)) => Err(translate::missing(capability)),
+            // Nobody reads this.
+            Err(NoAnswer::Cancelled) => Err(ErrorData::internal_error("Cancelled", None)),
+        }
+    }
+
+    async fn list_resources(
+        &self,
+        request: Option<PaginatedRequestParams>,
+        context: RequestContext<RoleServer>,
+    ) -> Result<ListResourcesResult, ErrorData> {
+        self.offered::<ListResourcesRequestMethod>(|offers| offers.resources)?;
+        one_page(request)?;
+        let resources = translate::convert(self.shared.provider.resources(&self.caller(&context)))?;
+        Ok(ListResourcesResult { resources, ..ListResourcesResult::default() }
+            .with_ttl_ms(LIST_LIFETIME_MS)
+            .with_cache_scope(CacheScope::Private))
+    }
+
+    async fn list_resource_templates(
+        &self,
+        request: Option<PaginatedRequestParams>,
+        context: RequestContext<RoleServer>,
+    ) -> Result<ListResourceTemplatesResult, ErrorData> {
+        self.offered::<ListResourceTemplatesRequestMethod>(|offers| offers.resources)?;
+        one_page(request)?;
+        let resource_templates = translate::convert(self.shared.provider.templates(&self.caller(&context)))?;
+        Ok(ListResourceTemplatesResult { resource_templates, ..ListResourceTemplatesResult::default() }
+            .with_ttl_ms(LIST_LIFETIME_MS)
+            .with_cache_scope(CacheScope::Private))
+    }
+
+    async fn read_resource(
+        &self,
+        request: ReadResourceRequestParams,
+        context: RequestContext<RoleServer>,
+    ) -> Result<ReadResourceResponse, ErrorData> {
+        self.offered::<ReadResourceRequestMethod>(|offers| offers.resources)?;
+        let ctx = self.context(context, None, None);
+        let subject = json!({"uri": request.uri});
+        let contents = self.shared.provider.read(&ctx, &request.uri).await;
+        let contents = contents.map_err(|error| translate::provider_error(error, &subject))?;
+        let result = ReadResourceResult::new(translate::convert(contents)?);
+        Ok(result.with_ttl_ms(LIST_LIFETIME_MS).with_cache_scope(CacheScope::Private).into())
+    }
+
+    async fn list_prompts(
+        &self,
+        request: Option<PaginatedRequestParams>,
+        context: RequestContext<RoleServer>,
+    ) -> Result<ListPromptsResult, ErrorData> {
+        self.offered::<ListPromptsRequestMethod>(|offers| offers.prompts)?;
+        one_page(request)?;
+        let prompts = translate::convert(self.shared.provider.prompts(&self.caller(&context)))?;
+        Ok(ListPromptsResult { prompts, ..ListPromptsResult::default() }
+            .with_ttl_ms(LIST_LIFETIME_MS)
+            .with_cache_scope(CacheScope::Private))
+    }
+
+    async fn get_prompt(
+        &self,
+        request: GetPromptRequestParams,
+        context: RequestContext<RoleServer>,
+    ) -> Result<GetPromptResponse, ErrorData> {
+        self.offered::<GetPromptRequestMethod>(|offers| offers.prompts)?;
+        let caller = self.caller(&context);
+        let arguments = request.arguments.unwrap_or_default();
+        let given = Value::Object(arguments.clone());
+        let binding = Binding::new(&caller.name, GetPromptRequestMethod::VALUE, &request.name, &given);
+        let state = self.shared.seals.open(request.request_state.as_deref(), &binding)?;
+        let ctx = self.context(context, request.input_responses, state);
+        match self.shared.provider.prompt(&ctx, &request.name, arguments).await {
+            Ok(text) => translate::prompt_result(text).map(GetPromptResponse::from),
+            Err(countersign_contract::ToolError::InputRequired(required)) => {
+                Ok(self.shared.seals.input_required(&required, &binding)?.into())
+            }
+            Err(error) => {
+                let mut error = translate::provider_error(error, &json!({"name": request.name}));
+                if error.code == ErrorCode::RESOURCE_NOT_FOUND {
+                    // The protocol has that code for resources only.
+                    error.code = ErrorCode::INVALID_PARAMS;
+                }
+                Err(error)
+            }
+        }
+    }
+
+    async fn complete(
+        &self,
+        request: CompleteRequestParams,
+        context: RequestContext<RoleServer>,
+    ) -> Result<CompleteResult, ErrorData> {
+        self.offered::<CompleteRequestMethod>(|offers| offers.completions)?;
+        let (caller, argument) = (self.caller(&context), request.argument);
+        let Some(subject) = translate::subject(request.r#ref) else { return Ok(CompleteResult::default()) };
+        let mut values = self.shared.provider.complete(&caller, &subject, &argument.name, &argument.value);
+        values.truncate(MAX_COMPLETIONS);
+        let info = CompletionInfo::new(values).map_err(|error| ErrorData::internal_error(error, None))?;
+        Ok(CompleteResult::new(info))
+    }
+
+    /// What the SDK does not recognise: a method that does not exist, or parameters that do not fit one that does.
+    async fn on_custom_request(
+        &self,
+        request: CustomRequest,
+        _context: RequestContext<RoleServer>,
+    ) -> Result<CustomResult, ErrorData> {
+        if KNOWN_METHODS.contains(&request.method.as_str()) {
+            let error = format!("Invalid parameters of {}", request.method);
+            return Err(ErrorData::invalid_params(error, None));
+        }
+        Err(unknown_method(&request.method))
+    }
+
+    #[expect(deprecated, reason = "clients of the older revisions still set it")]
+    async fn set_level(
+        &self,
+        request: rmcp::model::SetLevelRequestParams,
+        _context: RequestContext<RoleServer>,
+    ) -> Result<(), ErrorData> {
+        use rmcp::model::LoggingLevel;
+        self.offered::<rmcp::model::SetLevelRequestMethod>(|offers| offers.messages)?;
+        let level = match request.level {
+            LoggingLevel::Debug => Severity::Debug,
+            LoggingLevel::Info | LoggingLevel::Notice => Severity::Info,
+            LoggingLevel::Warning => Severity::Warning,
+            LoggingLevel::Error | LoggingLevel::Critical | LoggingLevel::Alert | LoggingLevel::Emergency => {
+                Severity::Error
+            }
+        };
+        *self.session.level.lock().unwrap_or_else(PoisonError::into_inner) = Some(level);
+        Ok(())
+    }
+
+    async fn subscribe(
+        &self,
+        request: SubscribeRequestParams,
+        _context: RequestContext<RoleServer>,
+    ) -> Result<(), ErrorData> {
+        self.offered::<rmcp::model::SubscribeRequestMethod>(|offers| offers.resource_updates)?;
+        self.session.watched.lock().unwrap_or_else(PoisonError::into_inner).insert(request.uri);
+        Ok(())
+    }
+
+    async fn unsubscribe(
+        &self,
+        request: UnsubscribeRequestParams,
+        _context: RequestContext<RoleServer>,
+    ) -> Result<(), ErrorData> {
+        self.offered::<rmcp::model::UnsubscribeRequestMethod>(|offers| offers.resource_updates)?;
+        self.session.watched.lock().unwrap_or_else(PoisonError::into_inner).remove(&request.uri);
+        Ok(())
+    }
+
+    fn accepted_subscription_filter(&self, requested: &SubscriptionFilter) -> Option<SubscriptionFilter> {
+        Some(requested.supported_by(&translate::capabilities(self.shared.provider.offers())))
+    }
+
+    async fn listen(&self, subscription: SubscriptionContext) -> Result<(), ErrorData> {
+        let mut changes = self.shared.gate.changes().listen();
+        loop {
+            let change = tokio::select! {
+                () = subscription.cancelled() => return Ok(()),
+                () = self.shared.stopping.cancelled() => return Ok(()),
+                change = changes.recv() => change,
+            };
+            let sink = subscription.sink();
+            let told = match change {
+                Ok(Change::Tools) => sink.notify_tool_list_changed().await,
+                Ok(Change::Prompts) => sink.notify_prompt_list_changed().await,
+                Ok(Change::Resources) => sink.notify_resource_list_changed().await,
+                Ok(Change::Resource(uri)) => sink.notify_resource_updated(uri).await,
+                Err(RecvError::Lagged(_)) => continue,
+                Err(RecvError::Closed) => return Ok(()),
+            };
+            // What it did not ask for is not sent, which is not an error of ours.
+            let _ = told;
+        }
+    }
+
+    async fn on_initialized(&self, context: NotificationContext<RoleServer>) {
+        let mut changes = self.shared.gate.changes().listen();
+        while !context.peer.is_transport_closed() {
+            let change = tokio::select! {
+                () = self.shared.stopping.cancelled() => return,
+                change = changes.recv() => change,
+            };
+            let told = match change {
+                Ok(change) => self.tell(&context.peer, change).await,
+                Err(RecvError::Lagged(_)) => Ok(()),
+                Err(RecvError::Closed) => return,
+            };
+            if told.is_err() {
+                return;
+            }
+        }
+    }
+}
+
+impl Endpoint {
+    /// In the legacy era a session is told of everything it declared no wish about, but resources one by one.
+    async fn tell(&self, peer: &Peer<RoleServer>, change: Change) -> Result<(), ServiceError> {
+        let offers = self.shared.provider.offers();
+        match change {
+            Change::Tools => peer.notify_tool_list_changed().await,
+            Change::Prompts if offers.prompts => peer.notify_prompt_list_changed().await,
+            Change::Resources if offers.resources => peer.notify_resource_list_changed().await,
+            Change::Resource(uri) if self.watches(&uri) => {
+                peer.notify_resource_updated(ResourceUpdatedNotificationParam::new(uri)).await
+            }
+            Change::Prompts | Change::Resources | Change::Resource(_) => Ok(()),
+        }
+    }
+
+    fn watches(&self, uri: &str) -> bool {
+        self.session.watched.lock().unwrap_or_else(PoisonError::into_inner).contains(uri)
+    }
+
+    fn offered<M: ConstString>(&self, which: fn(&Offers) -> bool) -> Result<(), ErrorData> {
+        if which(&self.shared.provider.offers()) { Ok(()) } else { Err(unknown_method(M::VALUE)) }
+    }
+
+    fn client(
+        &self,
+        context: RequestContext<RoleServer>,
+        responses: Option<InputResponses>,
+        state: Option<Value>,
+    ) -> Client {
+        let level = self.level(&context);
+        Client::new(Arc::new(PeerSide { context, level, responses: responses.unwrap_or_default(), state }))
+    }
+
+    /// What a provider is called with; no gate stands before it, so nothing but the client counts.
+    fn context(
+        &self,
+        context: RequestContext<RoleServer>,
+        responses: Option<InputResponses>,
+        state: Option<Value>,
+    ) -> CallContext {
+        CallContext {
+            request_id: RequestId::generate(),
+            caller: self.caller(&context),
+            deadline: std::time::Duration::MAX,
+            cancelled: context.ct.clone(),
+            progress: Progress::default(),
+            client: self.client(context, responses, state),
+        }
+    }
+
+    /// From which severity on this client wants to be told: by request in the modern era, by session before it.
+    fn level(&self, context: &RequestContext<RoleServer>) -> Option<Severity> {
+        if !self.shared.provider.offers().messages {
+            return None;
+        }
+        if context.peer.peer_info().is_some() && context.meta.protocol_version().is_none() {
+            let level = *self.session.level.lock().unwrap_or_else(PoisonError::into_inner);
+            return Some(level.unwrap_or(Severity::Info));
+        }
+        context.meta.log_level().map(|_| Severity::Debug)
+    }
+}
+
+fn unknown_method(method: &str) -> ErrorData {
+    let shown: String = method.chars().take(MAX_METHOD_SHOWN).collect();
+    ErrorData::new(ErrorCode::METHOD_NOT_FOUND, format!("Method not found: {shown}"), None)
+}
+
+/// All fits on one page, so nobody was ever given a cursor.
+fn one_page(request: Option<PaginatedRequestParams>) -> Result<(), ErrorData> {
+    match request.and_then(|request| request.cursor) {
+        None => Ok(()),
+        Some(_) => Err(ErrorData::invalid_params("There is no such page", None)),
+    }
+}
+
+type Reports = mpsc::Receiver<ProgressNotificationParam>;
+
+/// Where a call reports to, if its client asked for that.
+fn progress(context: &RequestContext<RoleServer>) -> (Progress, Option<Reports>) {
+    let Some(token) = context.meta.get_progress_token() else { return (Progress::default(), None) };
+    let (sender, reports) = mpsc::channel(PROGRESS_KEPT);
+    let progress = Progress::to(move |update: ProgressUpdate| {
+        let mut report = ProgressNotificationParam::new(token.clone(), update.done);
+        report.total = update.total;
+        report.message = update.message;
+        let _ = sender.try_send(report);
+    });
+    (progress, Some(reports))
+}
+
+/// Passes reports on while the call runs; those that wait when it ends still go out before its answer.
+async fn with_reports<T>(call: impl Future<Output = T>, reports: Option<Reports>, peer: &Peer<RoleServer>) -> T {
+    let Some(mut reports) = reports else { return call.await };
+    let ended = CancellationToken::new();
+    let pass_on = async {
+        loop {
+            tokio::select! {
+                biased;
+                report = reports.recv() => match report {
+                    // The client is gone: the call ends in a moment.
+                    Some(report) => drop(peer.notify_progress(report).await),
+                    None => return,
+                },
+                () = ended.cancelled() => reports.close(),
+            }
+        }
+    };
+    let call = async {
+        let answer = call.await;
+        ended.cancel();
+        answer
+    };
+    futures_util::future::join(call, pass_on).await.0
+}
