@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use clap::{Args, Parser, Subcommand};
+use clap::{Args, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
 
 /// A contract-enforcing host for AI tools: nothing runs unless its contract holds.
@@ -58,6 +58,9 @@ pub(crate) enum Command {
         #[command(subcommand)]
         command: Option<AuditCommand>,
     },
+    /// Introduce Countersign to AI clients
+    #[command(subcommand)]
+    Client(ClientCommand),
     /// Check or show the configuration [default: show]
     Config {
         #[command(subcommand)]
@@ -117,4 +120,37 @@ pub(crate) enum ConfigCommand {
     Show,
     /// Print the JSON Schema of the configuration
     Schema,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum ClientCommand {
+    /// Print what a client needs in its configuration to use Countersign, and say where that goes
+    Config(ClientConfigArguments),
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct ClientConfigArguments {
+    /// The client that is to use Countersign
+    pub(crate) client: Client,
+    /// Connect to a running `countersign serve` instead of starting `countersign mcp`
+    #[arg(long)]
+    pub(crate) http: bool,
+    /// The server's full URL, with its path; implies --http [default: /mcp at the configured address]
+    #[arg(long, value_name = "URL")]
+    pub(crate) url: Option<String>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Client {
+    ClaudeDesktop,
+    ClaudeCode,
+    Cursor,
+    #[value(name = "vscode")]
+    VsCode,
+    Codex,
+    Goose,
+    Zed,
+    // Since 2026 the editor is called Devin Desktop.
+    #[value(alias = "devin")]
+    Windsurf,
 }

@@ -2,6 +2,7 @@
 
 mod audit;
 mod call;
+mod client;
 mod completions;
 mod config;
 mod contracts;
@@ -14,7 +15,7 @@ mod tools;
 
 use countersign_transports::ExitCode;
 
-use crate::args::{Arguments, Command};
+use crate::args::{Arguments, ClientCommand, Command};
 use crate::failure::CommandError;
 
 pub(crate) fn run(arguments: Arguments) -> Result<ExitCode, CommandError> {
@@ -27,6 +28,7 @@ pub(crate) fn run(arguments: Arguments) -> Result<ExitCode, CommandError> {
         Command::Contracts(command) => contracts::run(&common, command),
         Command::Stats { since } => stats::run(&common, since.as_deref()),
         Command::Audit { command } => audit::run(&common, command),
+        Command::Client(ClientCommand::Config(arguments)) => client::config(&common, &arguments),
         Command::Config { command } => config::run(&common, command),
         Command::Doctor => doctor::run(&common),
         Command::Completions { shell } => completions::run(shell),

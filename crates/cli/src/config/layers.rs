@@ -13,8 +13,8 @@ use super::yaml::{self, Content, Node, Quoting};
 
 const PREFIX: &str = "COUNTERSIGN_";
 
-/// Ours, but not keys: which file to read, and a switch of the test suite.
-const RESERVED: [&str; 2] = ["COUNTERSIGN_CONFIG", "COUNTERSIGN_LONG"];
+/// Ours, but not keys: which file to read, the token that clients show, and a switch of the test suite.
+const RESERVED: [&str; 3] = ["COUNTERSIGN_CONFIG", "COUNTERSIGN_TOKEN", "COUNTERSIGN_LONG"];
 
 /// Kubernetes sets these in every pod beside a service that is called `countersign`.
 const SERVICE_LINKS: [&str; 2] = ["COUNTERSIGN_SERVICE_", "COUNTERSIGN_PORT"];

@@ -20,6 +20,8 @@ fn help_is_part_of_the_interface() {
         &["contracts", "check"],
         &["stats"],
         &["audit"],
+        &["client"],
+        &["client", "config"],
         &["config"],
         &["doctor"],
     ] {
@@ -63,6 +65,9 @@ fn mistakes_end_with_their_exit_code_and_a_way_out() {
         (&["contracts", "check", "nowhere"], 6, &["nowhere/hello.json", "contracts export"]),
         (&["audit", "show", "not-an-id"], 1, &["not a request id"]),
         (&["stats", "--since", "soon"], 1, &["not a duration"]),
+        (&["client", "config", "cursr"], 1, &["'cursor'", "claude-desktop", "vscode", "windsurf"]),
+        (&["client", "config", "claude-desktop", "--http"], 1, &["Connectors", "--http"]),
+        (&["client", "config", "zed", "--url", "example.com"], 1, &["https://"]),
     ] {
         let output = env.run(arguments);
         let text = stderr(&output);
@@ -95,7 +100,13 @@ fn a_data_folder_that_cannot_be_used_is_explained() {
 #[test]
 fn commands_that_only_look_create_nothing() {
     let env = TestEnv::new();
-    for arguments in [&["tools"][..], &["contracts", "show", "hello"], &["config"], &["config", "check"]] {
+    for arguments in [
+        &["tools"][..],
+        &["contracts", "show", "hello"],
+        &["client", "config", "zed"],
+        &["config"],
+        &["config", "check"],
+    ] {
         assert!(env.run(arguments).status.success(), "{arguments:?}");
     }
     for arguments in [&["stats"][..], &["audit"]] {

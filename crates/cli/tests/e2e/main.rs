@@ -4,6 +4,7 @@
 mod auth;
 mod checklist;
 mod cli;
+mod client;
 mod corpus;
 mod crash;
 mod env;
