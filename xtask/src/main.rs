@@ -5,6 +5,7 @@
 mod bench;
 mod codegen;
 mod process;
+mod programs;
 mod talk;
 mod test;
 mod tidy;

@@ -1,0 +1,37 @@
+//! Other people's programs that we measure ourselves with, pinned and set up under target/xtask.
+//!
+//! Only what is named here has an exact version; what those bring along is chosen by pip.
+
+mod python;
+
+use std::fs;
+use std::path::Path;
+
+use anyhow::Context as _;
+
+pub(crate) use self::python::Python;
+
+/// Says which versions are installed; written last, so that half an installation is none.
+const STAMP: &str = "pinned.txt";
+
+fn is_installed(folder: &Path, pinned: &str) -> bool {
+    fs::read_to_string(folder.join(STAMP)).is_ok_and(|installed| installed == pinned)
+}
+
+fn mark_installed(folder: &Path, pinned: &str) -> anyhow::Result<()> {
+    fs::write(folder.join(STAMP), pinned).context("cannot write the stamp")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_installation_counts_when_it_is_whole_and_the_same() {
+        let folder = tempfile::tempdir().unwrap();
+        assert!(!is_installed(folder.path(), "a@1"));
+        mark_installed(folder.path(), "a@1").unwrap();
+        assert!(is_installed(folder.path(), "a@1"));
+        assert!(!is_installed(folder.path(), "a@2"));
+    }
+}
