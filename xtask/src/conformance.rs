@@ -87,6 +87,17 @@ pub(crate) fn run(workspace: &Workspace, options: &Options) -> anyhow::Result<Ve
     measure(workspace, &node, options.subject, &revisions)
 }
 
+/// Everything, for `cargo xtask test`.
+pub(crate) fn run_all(workspace: &Workspace, node: &Node) -> anyhow::Result<Verdict> {
+    let mut all = Verdict::Good;
+    for subject in [Subject::Server, Subject::Product] {
+        if measure(workspace, node, subject, &Revision::ALL)? == Verdict::Bad {
+            all = Verdict::Bad;
+        }
+    }
+    Ok(all)
+}
+
 fn measure(workspace: &Workspace, node: &Node, subject: Subject, revisions: &[Revision]) -> anyhow::Result<Verdict> {
     let suite = Suite::new(node);
     let (binary, arguments): (_, &[&str]) = match subject {

@@ -15,10 +15,16 @@ use crate::workspace::Workspace;
 use crate::{process, talk};
 
 /// What is installed, pinned: a new release must not turn a green tree red.
-const PINNED: [&str; 1] = ["@modelcontextprotocol/conformance@0.2.0-alpha.12"];
+const PINNED: [&str; 5] = [
+    "@modelcontextprotocol/client@2.4.0",
+    "@modelcontextprotocol/conformance@0.2.0-alpha.12",
+    "@modelcontextprotocol/inspector@2.12.0",
+    "ajv@8.20.0",
+    "ajv-formats@3.0.1",
+];
 
-/// What the pinned programs ask for.
-const OLDEST: Version = (22, 0, 0);
+/// The Inspector asks for the most.
+const OLDEST: Version = (22, 19, 0);
 /// Used where the machine's own Node is older.
 const PACKAGED: &str = "22.23.2";
 
@@ -71,6 +77,14 @@ impl Node {
         command
     }
 
+    /// A script of ours. It runs as a copy beside the packages: imports are looked up from where a script lies.
+    pub(crate) fn own_script(&self, script: &Path) -> anyhow::Result<Command> {
+        let name = script.file_name().context("a script has a name")?;
+        let copy = self.folder.join(name);
+        fs::copy(script, &copy).with_context(|| format!("cannot copy `{}`", script.display()))?;
+        Ok(self.command(&copy))
+    }
+
     fn program(&self) -> Command {
         Command::new(&self.program)
     }
@@ -108,7 +122,7 @@ mod tests {
     fn versions_are_compared_as_numbers() {
         for (text, new_enough) in [
             ("v22.19.0\n", Some(true)),
-            ("v22.9.0", Some(true)),
+            ("v22.9.0", Some(false)),
             ("v22.23.2", Some(true)),
             ("v20.20.2", Some(false)),
             ("v100.0.0", Some(true)),

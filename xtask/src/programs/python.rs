@@ -1,6 +1,6 @@
-//! Python programs in an environment of their own.
+//! Python programs and libraries in an environment of their own.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use super::{is_installed, mark_installed};
@@ -8,7 +8,14 @@ use crate::workspace::Workspace;
 use crate::{process, talk};
 
 /// What is installed, pinned: a new release must not turn a green tree red.
-const PINNED: [&str; 2] = ["openapi-spec-validator==0.9.0", "schemathesis==4.32.5"];
+const PINNED: [&str; 5] = [
+    "jsonschema==4.26.0",
+    "mcp==2.3.0",
+    "openapi-spec-validator==0.9.0",
+    // Without it `jsonschema` takes any text for a `date-time`.
+    "rfc3339-validator==0.1.4",
+    "schemathesis==4.32.5",
+];
 
 #[derive(Debug)]
 pub(crate) struct Python {
@@ -33,5 +40,11 @@ impl Python {
 
     pub(crate) fn program(&self, name: &str) -> Command {
         Command::new(self.programs.join(name))
+    }
+
+    pub(crate) fn script(&self, script: &Path) -> Command {
+        let mut command = self.program("python");
+        command.arg(script);
+        command
     }
 }
