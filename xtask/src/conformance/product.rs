@@ -25,8 +25,10 @@ const SCENARIOS: [Scenario; 10] = [
             "sep-2575-missing-capability-http-400",
             // `test_streaming_elicitation`
             "sep-2575-http-server-no-independent-requests-on-stream",
-            // and `test_logging_tool`.
+            // `test_logging_tool`
             "sep-2575-server-no-log-without-loglevel",
+            // and `test_trigger_tool_change`.
+            "sep-2575-server-sends-tools-list-changed-on-subscription",
         ],
     },
     Scenario { name: "ping", revisions: &[Legacy], excused: &[] },
