@@ -4,7 +4,9 @@
 
 mod bench;
 mod codegen;
+mod conformance;
 mod process;
+mod programs;
 mod talk;
 mod test;
 mod tidy;
@@ -30,6 +32,8 @@ enum Command {
     Bench(bench::Subject),
     /// Write contracts/*.json, docs/contracts.md and docs/examples.md from the code
     Codegen(codegen::Options),
+    /// Run the official conformance suite of MCP; prints `passed/required` last, exit 1 when something did not pass
+    Conformance(conformance::Options),
     /// Run every check there is, the same here and in CI
     #[command(long_about = test::ABOUT)]
     Test(test::Options),
@@ -61,6 +65,7 @@ fn run(command: Command) -> anyhow::Result<Verdict> {
     match command {
         Command::Bench(subject) => bench::run(&workspace, &subject),
         Command::Codegen(options) => codegen::run(&workspace, &options),
+        Command::Conformance(options) => conformance::run(&workspace, &options),
         Command::Test(options) => Ok(test::run(&workspace, &options)),
         Command::Tidy => tidy::run(&workspace),
     }

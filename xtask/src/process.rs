@@ -1,9 +1,10 @@
 //! Other programs: run to the end, or kept as a server that ends with its guard.
 
-use std::io::{BufRead as _, BufReader, Read};
+use std::fs::File;
+use std::io::{BufRead as _, BufReader, Read, Seek as _};
 use std::net::SocketAddr;
 use std::path::Path;
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::mpsc::{SyncSender, sync_channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
@@ -31,6 +32,47 @@ pub(crate) fn output(command: &mut Command) -> anyhow::Result<String> {
         bail!("`{}` failed ({}): {last}", shown(command), output.status);
     }
     String::from_utf8(output.stdout).with_context(|| format!("`{}` did not print UTF-8", shown(command)))
+}
+
+/// How a program ended that we waited for, and what it said.
+#[derive(Debug)]
+pub(crate) struct Ended {
+    pub(crate) how: How,
+    pub(crate) stdout: String,
+    pub(crate) stderr: String,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum How {
+    Well,
+    Badly(ExitStatus),
+    /// It was ended by us.
+    TooLate,
+}
+
+/// Runs in silence, to its end or to the limit; what it said until then comes back either way.
+pub(crate) fn within(limit: Duration, command: &mut Command) -> anyhow::Result<Ended> {
+    // Files, not pipes: nobody has to read while it runs, and nobody it started can keep us waiting.
+    let mut stdout = tempfile::tempfile().context("cannot create a temporary file")?;
+    let mut stderr = tempfile::tempfile().context("cannot create a temporary file")?;
+    let copy = |file: &File| file.try_clone().context("cannot share a temporary file");
+    command.stdin(Stdio::null()).stdout(copy(&stdout)?).stderr(copy(&stderr)?);
+    let mut child = command.spawn().with_context(|| format!("cannot run `{}`", shown(command)))?;
+    let how = match wait(&mut child, limit)? {
+        Some(status) if status.success() => How::Well,
+        Some(status) => How::Badly(status),
+        None => {
+            end(&mut child);
+            How::TooLate
+        }
+    };
+    Ok(Ended { how, stdout: from_start(&mut stdout)?, stderr: from_start(&mut stderr)? })
+}
+
+fn from_start(file: &mut File) -> anyhow::Result<String> {
+    let mut bytes = Vec::new();
+    file.rewind().and_then(|()| file.read_to_end(&mut bytes)).context("cannot read what was said")?;
+    Ok(String::from_utf8_lossy(&bytes).into_owned())
 }
 
 /// A server of ours on a port it chose itself. Dropping it ends it.
@@ -98,15 +140,25 @@ fn listening(line: &str) -> Option<SocketAddr> {
 fn end(child: &mut Child) {
     // Failures here mean that it is gone already, which is what we want.
     let _ = Command::new("kill").args(["-TERM", &child.id().to_string()]).stderr(Stdio::null()).status();
-    let since = Instant::now();
-    while since.elapsed() < END {
-        if !matches!(child.try_wait(), Ok(None)) {
-            return;
-        }
-        thread::sleep(Duration::from_millis(20));
+    if !matches!(wait(child, END), Ok(None)) {
+        return;
     }
     let _ = child.kill();
     let _ = child.wait();
+}
+
+/// Its exit status, unless it is still running when the time is over.
+fn wait(child: &mut Child, limit: Duration) -> anyhow::Result<Option<ExitStatus>> {
+    let since = Instant::now();
+    loop {
+        if let Some(status) = child.try_wait().context("cannot wait for a program")? {
+            return Ok(Some(status));
+        }
+        if since.elapsed() >= limit {
+            return Ok(None);
+        }
+        thread::sleep(Duration::from_millis(20));
+    }
 }
 
 fn shown(command: &Command) -> String {
@@ -151,6 +203,17 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let err = Server::start(Path::new("sh"), &["-c", "echo port taken >&2; exit 3"], folder.path()).unwrap_err();
         assert!(err.to_string().ends_with("did not say where it listens; its last line: `port taken`"), "{err}");
+    }
+
+    #[test]
+    fn a_program_is_waited_for_until_its_limit() {
+        let run = |script: &str, limit| within(limit, Command::new("sh").args(["-c", script])).unwrap();
+        let good = run("echo out; echo err >&2", Duration::from_secs(30));
+        assert_eq!((good.how, good.stdout.as_str(), good.stderr.as_str()), (How::Well, "out\n", "err\n"));
+        let bad = run("exit 3", Duration::from_secs(30));
+        assert!(matches!(bad.how, How::Badly(status) if status.code() == Some(3)), "{bad:?}");
+        let late = run("echo begun; exec sleep 60", Duration::from_millis(300));
+        assert_eq!((late.how, late.stdout.as_str()), (How::TooLate, "begun\n"));
     }
 
     #[test]

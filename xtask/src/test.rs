@@ -2,6 +2,7 @@
 //!
 //! A step that fails does not stop the others; one that lacks something on this machine is skipped and says what.
 
+mod clients;
 mod deny;
 mod peers;
 
@@ -10,15 +11,17 @@ use std::time::{Duration, Instant};
 
 use clap::builder::FalseyValueParser;
 
+use crate::programs::Node;
 use crate::workspace::Workspace;
-use crate::{Verdict, codegen, process, talk, tidy};
+use crate::{Verdict, codegen, conformance, process, talk, tidy};
 
 pub(crate) const ABOUT: &str = "\
 Run every check there is, the same here and in CI: format, lints, tidy, tests, generated files, dependencies \
-(`cargo deny`), and the HTTP interface against other people's validators.
+(`cargo deny`), the HTTP interface against other people's validators (peers), MCP against other people's clients \
+(clients) and against the official conformance suite (conformance).
 
-What is missing is set up under target/xtask: cargo-deny by `cargo install`, the validators in a Python environment. \
-Where that is not possible, the step is skipped with the reason; with CI=true a skipped step is a failure.
+What is missing is set up under target/xtask: cargo-deny by `cargo install`, the others' programs in a Python \
+environment and from npm, with a Node of their own where the installed one is too old. Where that is not possible, the step is skipped with the reason; with CI=true a skipped step is a failure.
 
 `cargo deny` checks licences, bans and sources. Advisories need a database that cannot be had offline; run \
 `cargo deny check advisories` where there is a network.";
@@ -31,7 +34,7 @@ pub(crate) struct Options {
     /// More rounds: sets `COUNTERSIGN_LONG=1` for the tests
     #[arg(long)]
     long: bool,
-    /// Run these steps only: fmt, clippy, tidy, test, doc, codegen, deny, peers
+    /// Run these steps only: fmt, clippy, tidy, test, doc, codegen, deny, peers, clients, conformance
     #[arg(long, value_name = "STEP", value_parser = STEPS.map(|step| step.name))]
     only: Vec<String>,
     /// A skipped step is a failure
@@ -76,7 +79,7 @@ enum Needs {
     Peers,
 }
 
-const STEPS: [Step; 8] = [
+const STEPS: [Step; 10] = [
     Step { name: "fmt", needs: Needs::Cargo, run: |workspace, _| cargo(workspace, &["fmt", "--all", "--check"]) },
     Step {
         name: "clippy",
@@ -101,6 +104,8 @@ const STEPS: [Step; 8] = [
     },
     Step { name: "deny", needs: Needs::Peers, run: |workspace, _| deny::run(workspace) },
     Step { name: "peers", needs: Needs::Peers, run: peers::run },
+    Step { name: "clients", needs: Needs::Peers, run: |workspace, _| clients::run(workspace) },
+    Step { name: "conformance", needs: Needs::Peers, run: |workspace, _| conformant(workspace) },
 ];
 
 pub(crate) fn run(workspace: &Workspace, options: &Options) -> Verdict {
@@ -145,6 +150,13 @@ fn tests(workspace: &Workspace, rounds: Rounds, arguments: &[&str]) -> anyhow::R
     finish(&mut command)
 }
 
+fn conformant(workspace: &Workspace) -> anyhow::Result<Outcome> {
+    match Node::set_up(workspace) {
+        Ok(node) => Ok(judged(conformance::run_all(workspace, &node)?, "scenarios above")),
+        Err(err) => Ok(Outcome::Skipped(format!("no programs from npm: {err:#}"))),
+    }
+}
+
 fn finish(command: &mut Command) -> anyhow::Result<Outcome> {
     process::succeed(command)?;
     Ok(Outcome::Passed)
@@ -164,7 +176,7 @@ fn line(name: &str, outcome: &Outcome, took: Duration) -> String {
         Outcome::Skipped(why) => ("skipped", why.as_str()),
         Outcome::LeftOut(why) => ("left out", *why),
     };
-    format!("{word:<8}  {name:<8}{:>7.1} s  {why}", took.as_secs_f64()).trim_end().to_owned()
+    format!("{word:<8}  {name:<12}{:>7.1} s  {why}", took.as_secs_f64()).trim_end().to_owned()
 }
 
 /// What was left out on request is nobody's fault; what was skipped is a gap that CI must not have.
@@ -199,8 +211,8 @@ mod tests {
     fn the_summary_says_why() {
         let took = Duration::from_millis(1250);
         for (outcome, text) in [
-            (Outcome::Passed, "passed    tidy        1.2 s"),
-            (Outcome::Skipped("no python3".to_owned()), "skipped   tidy        1.2 s  no python3"),
+            (Outcome::Passed, "passed    tidy            1.2 s"),
+            (Outcome::Skipped("no python3".to_owned()), "skipped   tidy            1.2 s  no python3"),
         ] {
             assert_eq!(line("tidy", &outcome, took), text);
         }

@@ -61,4 +61,10 @@ impl Workspace {
         process::succeed(&mut self.cargo(&arguments))?;
         Ok(self.target().join(folder).join(binary))
     }
+
+    /// Builds a program that only tests use, quietly, and says where it is.
+    pub(crate) fn build_example(&self, package: &str, example: &str) -> anyhow::Result<PathBuf> {
+        process::succeed(&mut self.cargo(&["build", "--quiet", "--package", package, "--example", example]))?;
+        Ok(self.target().join("debug/examples").join(example))
+    }
 }

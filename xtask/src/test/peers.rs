@@ -1,11 +1,11 @@
 //! The HTTP interface as others see it: our OpenAPI document through a validator, our server through a fuzzer.
 //!
-//! Both are Python programs in an environment under target/xtask; without Python or a registry the step is skipped.
+//! Both are Python programs; without Python or a registry the step is skipped.
 
 use std::fs;
 use std::io::{Read as _, Write as _};
 use std::net::{SocketAddr, TcpStream};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::Command;
 use std::time::Duration;
 
@@ -13,18 +13,15 @@ use anyhow::{Context as _, bail};
 
 use super::{Outcome, Rounds, finish};
 use crate::process::{self, Server};
-use crate::talk;
+use crate::programs::Python;
 use crate::workspace::{Profile, Workspace};
-
-/// What is installed, pinned: a new release must not turn a green tree red.
-const PINNED: [&str; 2] = ["openapi-spec-validator==0.9.0", "schemathesis==4.32.5"];
 
 /// How long one answer may take.
 const PATIENCE: Duration = Duration::from_secs(10);
 
 pub(super) fn run(workspace: &Workspace, rounds: Rounds) -> anyhow::Result<Outcome> {
-    let programs = match environment(&workspace.peers().join("venv")) {
-        Ok(programs) => programs,
+    let python = match Python::set_up(workspace) {
+        Ok(python) => python,
         Err(err) => return Ok(Outcome::Skipped(format!("no Python environment: {err:#}"))),
     };
     let binary = workspace.build("countersign", "countersign", Profile::Debug)?;
@@ -32,37 +29,19 @@ pub(super) fn run(workspace: &Workspace, rounds: Rounds) -> anyhow::Result<Outco
     let server = Server::start(&binary, &["serve", "--listen", "127.0.0.1:0"], folder.path())?;
     let document = folder.path().join("openapi.json");
     fs::write(&document, get(server.address(), "/openapi.json")?).context("cannot keep openapi.json")?;
-    process::succeed(
-        Command::new(programs.join("openapi-spec-validator"))
-            .args(["--schema", "3.1", "--validation-errors", "all"])
-            .arg(&document),
-    )?;
-    finish(&mut fuzz(&programs, server.address(), folder.path(), rounds))
-}
-
-/// Where the pinned programs are, installed if they are not there yet.
-fn environment(venv: &Path) -> anyhow::Result<PathBuf> {
-    let programs = venv.join("bin");
-    let stamp = venv.join("pinned.txt");
-    let pinned = PINNED.join("\n");
-    if fs::read_to_string(&stamp).is_ok_and(|installed| installed == pinned) {
-        return Ok(programs);
-    }
-    talk::note("setting up Python programs, once, about a minute");
-    process::output(Command::new("python3").args(["-m", "venv", "--clear"]).arg(venv))?;
-    process::output(Command::new(programs.join("python")).args(["-m", "pip", "install", "--quiet"]).args(PINNED))?;
-    fs::write(&stamp, pinned).context("cannot write the stamp")?;
-    Ok(programs)
+    let mut validator = python.program("openapi-spec-validator");
+    process::succeed(validator.args(["--schema", "3.1", "--validation-errors", "all"]).arg(&document))?;
+    finish(&mut fuzz(&python, server.address(), folder.path(), rounds))
 }
 
 /// A fuzzer that reads our document, asks everything it allows and forbids, and compares the answers with it. All of its
 /// checks apply; one that has to be excluded needs its reason here. Two runs ask the same, without a seed.
-fn fuzz(programs: &Path, server: SocketAddr, folder: &Path, rounds: Rounds) -> Command {
+fn fuzz(python: &Python, server: SocketAddr, folder: &Path, rounds: Rounds) -> Command {
     let examples = match rounds {
         Rounds::Usual => "50",
         Rounds::Many => "1000",
     };
-    let mut command = Command::new(programs.join("schemathesis"));
+    let mut command = python.program("schemathesis");
     command.arg("run").arg(format!("http://{server}/openapi.json")).args(["--checks", "all"]);
     command.args(["--max-examples", examples, "--generation-deterministic", "--no-color"]);
     // It leaves its notes where it runs.
