@@ -2,7 +2,12 @@
 //! passed over; they take part as soon as their tool is in the catalog.
 
 use std::collections::BTreeSet;
+use std::io::Write as _;
+use std::process::Stdio;
+use std::time::{Duration, Instant};
 
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD as BASE64;
 use serde_json::{Value, json};
 
 use crate::env::{Server, TestEnv};
@@ -70,17 +75,137 @@ fn protocol_rows_hold_on_rest() {
     assert!(ran >= 18, "only {ran} rows ran");
 }
 
+#[test]
+fn protocol_rows_hold_on_mcp_over_http() {
+    let env = TestEnv::new();
+    let server = env.serve();
+    let known = known_tools(&server);
+    let mut ran = 0;
+    for row in rows(include_str!("../corpus/protocol.jsonl")).filter(|row| row["tool"] == "mcp-http") {
+        let row = with_a_known_tool(row, &known);
+        let start = Instant::now();
+        let answer = send(&server, &row);
+        let took = start.elapsed();
+        if let Some(limit) = row["max_ms"].as_u64() {
+            // The limit is for a machine that does nothing else.
+            assert!(took < Duration::from_millis(10 * limit), "{took:?}: {row}");
+        }
+        assert!(answer.status < 500, "{}: {row}", answer.status);
+        if !row["status"].is_null() {
+            let status = json!(answer.status);
+            let allowed = row["status"].as_array().map_or(row["status"] == status, |list| list.contains(&status));
+            assert!(allowed, "{status}: {row}");
+        }
+        if row["rpc_code"].is_number() {
+            assert_eq!(answer.json()["error"]["code"], row["rpc_code"], "{row}");
+        }
+        let result = || answer.json()["result"].clone();
+        match row["expect"].as_str().unwrap() {
+            "allow" => {
+                assert_eq!(result()["isError"], json!(false), "{row}");
+                assert_eq!(answer.json()["id"], row["http"]["body"]["id"], "{row}");
+                assert_eq!(answer.header("mcp-session-id"), None, "{row}");
+            }
+            "deny" => assert!(answer.status >= 400, "{row}"),
+            "error" => assert!(answer.json()["error"].is_object() || result()["isError"] == json!(true), "{row}"),
+            _ => assert_eq!(answer.header("access-control-allow-origin"), None, "{row}"),
+        }
+        ran += 1;
+    }
+    assert!(ran >= 29, "only {ran} rows ran");
+}
+
+#[test]
+fn protocol_rows_hold_on_mcp_over_stdio() {
+    let env = TestEnv::new();
+    let known = known_tools(&env.serve());
+    let mut ran = 0;
+    for row in rows(include_str!("../corpus/protocol.jsonl")).filter(|row| row["tool"] == "mcp-stdio") {
+        let sent = generated(&with_a_known_tool(json!({"body_b64": row["stdio_b64"]}), &known)["body_b64"]);
+        let mut command = env.command(&["mcp"]);
+        let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
+        let mut input = child.stdin.take().unwrap();
+        let writing = std::thread::spawn(move || drop(input.write_all(&sent)));
+        let output = child.wait_with_output().unwrap();
+        writing.join().unwrap();
+        assert_eq!(output.status.code(), Some(0), "{row}");
+        let lines: Vec<Value> = output
+            .stdout
+            .split(|byte| *byte == b'\n')
+            .filter(|line| !line.is_empty())
+            .map(|line| serde_json::from_slice(line).unwrap_or_else(|error| panic!("{error} on stdout: {row}")))
+            .collect();
+        match (row["expect"].as_str().unwrap(), row["check"].as_str()) {
+            (_, Some("stdio_eof")) => assert_eq!(lines, Vec::<Value>::new(), "{row}"),
+            ("allow", _) => assert!(lines.len() == 1 && lines[0]["result"].is_object(), "{lines:?}: {row}"),
+            ("deny", _) => assert!(lines.len() == 1 && lines[0]["error"].is_object(), "{lines:?}: {row}"),
+            _ => {}
+        }
+        ran += 1;
+    }
+    assert!(ran >= 6, "only {ran} rows ran");
+}
+
+/// Most rows are about the protocol and name a tool only because they must; `hello` serves as well where that one is
+/// not there yet.
+fn with_a_known_tool(row: Value, known: &BTreeSet<String>) -> Value {
+    if known.contains("read_repo_file") {
+        return row;
+    }
+    let mut row = row;
+    for at in ["/http/body_b64", "/body_b64"] {
+        if let Some(body) = row.pointer_mut(at).filter(|body| body.is_string()) {
+            let text = BASE64.decode(body.as_str().unwrap()).unwrap();
+            if let Ok(text) = String::from_utf8(text) {
+                *body = json!(BASE64.encode(with_hello(&text)));
+            }
+        }
+    }
+    let encode = |name: &str| format!("=?base64?{}?=", BASE64.encode(name));
+    let text = with_hello(&row.to_string())
+        .replace(&encode("read_repo_file"), &encode("hello"))
+        .replace(&encode("read_repo_file\u{200b}"), &encode("hello\u{200b}"));
+    serde_json::from_str(&text).unwrap()
+}
+
+fn with_hello(text: &str) -> String {
+    let arguments = text.replace("{\"path\": \"README.md\"}", "{}").replace("{\"path\":\"README.md\"}", "{}");
+    arguments.replace("read_repo_file", "hello")
+}
+
+/// A payload that is described instead of written out.
+fn generated(body: &Value) -> Vec<u8> {
+    let bytes = BASE64.decode(body.as_str().unwrap()).unwrap();
+    let described = str::from_utf8(&bytes).ok().and_then(|text| text.strip_prefix("{{")?.strip_suffix("}}"));
+    let Some((kind, count)) = described.and_then(|text| text.split_once(':')) else { return bytes };
+    let count: usize = count.parse().unwrap();
+    match kind {
+        "body" => vec![b'x'; count],
+        "batch" => {
+            let one = json!({"jsonrpc": "2.0", "id": 1, "method": "tools/list"}).to_string();
+            format!("[{}]", vec![one; count].join(",")).into_bytes()
+        }
+        "json_number" => {
+            let number = "9".repeat(count);
+            format!("{{\"jsonrpc\":\"2.0\",\"id\":{number},\"method\":\"tools/list\"}}").into_bytes()
+        }
+        "json_nest" => [vec![b'['; count], vec![b']'; count]].concat(),
+        other => panic!("unknown payload {other}"),
+    }
+}
+
 fn send(server: &Server, row: &Value) -> Answer {
     let http = &row["http"];
     let headers = http["headers"].as_object().cloned().unwrap_or_default();
     let headers: Vec<_> = headers.iter().map(|(name, value)| (name.as_str(), value.as_str().unwrap())).collect();
     let body = match (&row["raw_body"], &http["body"]) {
-        (Value::String(raw), _) => raw.clone(),
-        (_, Value::Null) => String::new(),
-        (_, body) => body.to_string(),
+        (Value::String(raw), _) => raw.clone().into_bytes(),
+        (_, Value::Null) if http["body_b64"].is_string() => generated(&http["body_b64"]),
+        (_, Value::Null) => Vec::new(),
+        (_, body) => body.to_string().into_bytes(),
     };
     let (method, path) = (http["method"].as_str().unwrap(), http["path"].as_str().unwrap());
-    request(server.address, method, path, &headers, body.as_bytes())
+    request(server.address, method, path, &headers, &body)
 }
 
 fn check_values(row: &Value, result: &Value) {

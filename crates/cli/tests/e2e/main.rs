@@ -12,6 +12,8 @@ mod hostile;
 mod http;
 mod invalid;
 mod log;
+mod mcp_http;
+mod mcp_stdio;
 mod reload;
 mod rest;
 mod shutdown;

@@ -185,15 +185,14 @@ impl<R: AsyncRead + Send + Unpin> Transport<RoleServer> for Lines<R> {
         async move {
             let mut line = serde_json::to_vec(&message)?;
             line.push(b'\n');
-            let sent = output.send(line).await;
             let answered = match &message {
                 JsonRpcMessage::Response(response) => Some(&response.id),
                 JsonRpcMessage::Error(error) => error.id.as_ref(),
                 JsonRpcMessage::Request(_) | JsonRpcMessage::Notification(_) => None,
             };
-            if let Some(id) = answered {
-                lock(&in_flight).remove(id);
-            }
+            // Before the answer goes out, so that whoever has it may use the id again; the slot only after that.
+            let _slot = answered.and_then(|id| lock(&in_flight).remove(id));
+            let sent = output.send(line).await;
             sent.map_err(|_| io::ErrorKind::BrokenPipe.into())
         }
     }

@@ -35,7 +35,7 @@ pub(super) fn tool_result(reply: Reply) -> Result<CallToolResult, ErrorData> {
 pub(super) fn prompt_result(text: PromptText) -> Result<GetPromptResult, ErrorData> {
     let message = |content: Content| json!({"role": "user", "content": content});
     let messages: Vec<_> = text.messages.into_iter().map(message).collect();
-    convert(json!({"description": text.description, "messages": messages}))
+    Ok(GetPromptResult::new(convert(messages)?).with_description(text.description))
 }
 
 pub(super) fn subject(reference: Reference) -> Option<Subject> {
