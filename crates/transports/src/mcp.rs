@@ -4,6 +4,7 @@
 //! is offered answers: everything else is an unknown method.
 
 mod asking;
+mod direct;
 mod listed;
 mod message;
 mod serving;

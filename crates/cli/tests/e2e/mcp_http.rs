@@ -137,7 +137,7 @@ fn a_session_belongs_to_the_one_who_opened_it() {
     assert_eq!(events(&legacy(&server, &ping, &[ann, session, version]))[0]["result"], json!({}));
 
     let close = |who| request(server.address, "DELETE", "/mcp", &[who, session, version], b"").status;
-    assert_eq!((close(bob), close(ann)), (404, 204));
+    assert_eq!((close(bob), close(ann), close(ann)), (404, 204, 404));
     assert_eq!(legacy(&server, &hello(6), &[ann, session, version]).status, 404, "it is over");
     let log = env.log_lines(|lines| lines.iter().any(|line| line["session"].is_string()));
     assert!(log.iter().any(|line| line["session"] == session.1 && line["caller"] == "ann"), "{log:?}");

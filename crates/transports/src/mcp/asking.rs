@@ -117,13 +117,8 @@ impl ClientSide for PeerSide {
         Box::pin(async move {
             let mut answers = Answers::new();
             if self.is_modern() {
-                // What is not an object is no answer; the question is then put again.
-                let given = |name: &String| self.responses.get(name).filter(|answer| answer.is_object());
-                answers.extend(questions.keys().filter_map(|name| Some((name.clone(), given(name)?.clone()))));
-                if answers.len() < questions.len() {
-                    return Err(ToolError::InputRequired(Box::new(InputRequired { questions, state })));
-                }
-                return Ok(answers);
+                let answers = given(&questions, |name| self.responses.get(name));
+                return answers.ok_or_else(|| ToolError::InputRequired(Box::new(InputRequired { questions, state })));
             }
             for (name, question) in questions {
                 let answer = self.ask_now(&question).await?;
@@ -140,6 +135,12 @@ impl ClientSide for PeerSide {
             }
         })
     }
+}
+
+/// What came with the call, if it answers everything. What is not an object is no answer.
+pub(super) fn given<'a>(questions: &Questions, response: impl Fn(&str) -> Option<&'a Value>) -> Option<Answers> {
+    let answer = |name: &String| Some((name.clone(), response(name).filter(|answer| answer.is_object())?.clone()));
+    questions.keys().map(answer).collect()
 }
 
 #[expect(deprecated, reason = "clients of the older revisions still listen to it")]

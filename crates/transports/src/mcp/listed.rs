@@ -1,6 +1,6 @@
 //! Tools as clients see them: made once per catalog, because a list is asked for often and its schemas are large.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use countersign_contract::{Caller, Contract, Effect};
@@ -8,15 +8,22 @@ use countersign_host::Catalog;
 use rmcp::model::{JsonObject, Tool, ToolAnnotations};
 use serde_json::Value;
 
+/// Marks an argument that the head of a request repeats.
+const HEADER_KEYWORD: &str = "x-mcp-header";
+
 pub(super) struct Listed {
     catalog: Arc<Catalog>,
     tools: HashMap<String, Tool>,
+    /// Those with arguments that have to be repeated in the request's head.
+    with_headers: HashSet<String>,
 }
 
 impl Listed {
     pub(super) fn of(catalog: Arc<Catalog>) -> Self {
         let tools = catalog.all().map(|contract| (contract.name.to_string(), tool(contract))).collect();
-        Self { catalog, tools }
+        let with_headers = catalog.all().filter(|contract| mentions(contract.input.raw(), HEADER_KEYWORD));
+        let with_headers = with_headers.map(|contract| contract.name.to_string()).collect();
+        Self { catalog, tools, with_headers }
     }
 
     pub(super) fn is_of(&self, catalog: &Arc<Catalog>) -> bool {
@@ -27,6 +34,10 @@ impl Listed {
     pub(super) fn visible_to(&self, caller: &Caller) -> Vec<Tool> {
         let names = self.catalog.contracts(caller).map(|contract| contract.name.as_str());
         names.filter_map(|name| self.tools.get(name).cloned()).collect()
+    }
+
+    pub(super) fn wants_headers(&self, name: &str) -> bool {
+        self.with_headers.contains(name)
     }
 
     pub(super) fn get(&self, name: &str) -> Option<&Tool> {
@@ -47,6 +58,14 @@ fn object(schema: Value) -> Arc<JsonObject> {
     match schema {
         Value::Object(schema) => Arc::new(schema),
         Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) | Value::Array(_) => Arc::default(),
+    }
+}
+
+fn mentions(schema: &Value, keyword: &str) -> bool {
+    match schema {
+        Value::Object(members) => members.iter().any(|(key, value)| key == keyword || mentions(value, keyword)),
+        Value::Array(items) => items.iter().any(|item| mentions(item, keyword)),
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => false,
     }
 }
 

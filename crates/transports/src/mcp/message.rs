@@ -8,9 +8,17 @@ const MEMBERS: [&str; 6] = ["jsonrpc", "id", "method", "params", "result", "erro
 /// A message that may go on, as far as the wires look at it.
 #[derive(Debug, PartialEq)]
 pub(super) enum Message {
-    Request { id: Value, method: String },
+    Request(Request),
     Notification,
     Response,
+}
+
+#[derive(Debug, PartialEq)]
+pub(super) struct Request {
+    pub(super) id: Value,
+    pub(super) method: String,
+    /// Null where there are none.
+    pub(super) params: Value,
 }
 
 /// A message that goes no further, and what its sender is told.
@@ -39,7 +47,7 @@ pub(super) fn check(bytes: &[u8]) -> Result<Message, Refused> {
         id: Value::Null,
     })?;
     match value {
-        Value::Object(members) => check_members(&members),
+        Value::Object(members) => check_members(members),
         Value::Array(_) => Err(Refused::invalid("Batches are not supported; send one message at a time", Value::Null)),
         Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {
             Err(Refused::invalid("A message is an object", Value::Null))
@@ -47,7 +55,7 @@ pub(super) fn check(bytes: &[u8]) -> Result<Message, Refused> {
     }
 }
 
-fn check_members(members: &Map<String, Value>) -> Result<Message, Refused> {
+fn check_members(mut members: Map<String, Value>) -> Result<Message, Refused> {
     let id = members.get("id");
     let usable = id.filter(|id| is_id(id)).cloned().unwrap_or_default();
     let invalid = |message: String| Err(Refused::invalid(message, usable.clone()));
@@ -61,7 +69,11 @@ fn check_members(members: &Map<String, Value>) -> Result<Message, Refused> {
         return invalid("`id` must be a string or an integer".to_owned());
     }
     match (members.get("method"), id) {
-        (Some(Value::String(method)), Some(id)) => Ok(Message::Request { id: id.clone(), method: method.clone() }),
+        (Some(Value::String(method)), Some(id)) => {
+            let (id, method) = (id.clone(), method.clone());
+            let params = members.get_mut("params").map(Value::take).unwrap_or_default();
+            Ok(Message::Request(Request { id, method, params }))
+        }
         (Some(Value::String(_)), None) => Ok(Message::Notification),
         (Some(_), _) => invalid("`method` must be a string".to_owned()),
         (None, _) if members.contains_key("result") != members.contains_key("error") => Ok(Message::Response),
@@ -86,11 +98,11 @@ fn shown(key: &str) -> String {
 mod tests {
     use serde_json::json;
 
-    use super::{Message, check};
+    use super::{Message, Request, check};
 
     #[test]
     fn one_message_at_a_time() {
-        let request = |id| Ok(Message::Request { id, method: "ping".to_owned() });
+        let request = |id| Ok(Message::Request(Request { id, method: "ping".to_owned(), params: json!(null) }));
         for (text, expected) in [
             (r#"{"jsonrpc":"2.0","id":1,"method":"ping"}"#, request(json!(1))),
             (r#"{"jsonrpc":"2.0","id":"a","method":"ping","x":1}"#, request(json!("a"))),

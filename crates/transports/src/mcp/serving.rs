@@ -14,7 +14,7 @@ use rmcp::model::{
     ListResourcesRequestMethod, ListResourcesResult, ListToolsResult, PaginatedRequestParams,
     ProgressNotificationParam, ReadResourceRequestMethod, ReadResourceRequestParams, ReadResourceResponse,
     ReadResourceResult, ResourceUpdatedNotificationParam, ServerConfig, SubscribeRequestParams, SubscriptionFilter,
-    Tool, UnsubscribeRequestParams,
+    SubscriptionsListenRequestMethod, Tool, UnsubscribeRequestParams,
 };
 use rmcp::service::{NotificationContext, Peer, RequestContext, ServiceError, SubscriptionContext};
 use serde_json::{Value, json};
@@ -24,18 +24,13 @@ use tokio_util::sync::CancellationToken;
 
 use super::asking::{Binding, PeerSide};
 use super::{Endpoint, INSTRUCTIONS, translate};
+use crate::problem::shown;
 
 /// How long a client may go by a list without looking again. It is told of changes, too.
 const LIST_LIFETIME_MS: u64 = 60_000;
 
 /// Reports of progress that wait for a slow client; more are dropped, since the next one says it all.
 const PROGRESS_KEPT: usize = 16;
-
-const MAX_METHOD_SHOWN: usize = 128;
-
-/// The methods that take parameters; with others than theirs, the SDK does not know them any more.
-const KNOWN_METHODS: [&str; 6] =
-    ["tools/call", "resources/read", "prompts/get", "completion/complete", "subscriptions/listen", "initialize"];
 
 /// No list of values to complete with may be longer, says the protocol.
 const MAX_COMPLETIONS: usize = 100;
@@ -97,7 +92,7 @@ impl ServerHandler for Endpoint {
             Err(NoAnswer::InputRequired(required)) => {
                 Ok(self.shared.seals.input_required(&required, &binding(&asked_with))?.into())
             }
-            Err(NoAnswer::UnknownTool) => Err(ErrorData::invalid_params(format!("Unknown tool: {tool}"), None)),
+            Err(NoAnswer::UnknownTool) => Err(translate::unknown_tool(&tool)),
             Err(NoAnswer::MissingCapability(capability)) => Err(translate::missing(capability)),
             // Nobody reads this.
             Err(NoAnswer::Cancelled) => Err(ErrorData::internal_error("Cancelled", None)),
@@ -205,7 +200,15 @@ impl ServerHandler for Endpoint {
         request: CustomRequest,
         _context: RequestContext<RoleServer>,
     ) -> Result<CustomResult, ErrorData> {
-        if KNOWN_METHODS.contains(&request.method.as_str()) {
+        let offers = self.shared.provider.offers();
+        let exists = match request.method.as_str() {
+            CallToolRequestMethod::VALUE | SubscriptionsListenRequestMethod::VALUE => true,
+            ReadResourceRequestMethod::VALUE => offers.resources,
+            GetPromptRequestMethod::VALUE => offers.prompts,
+            CompleteRequestMethod::VALUE => offers.completions,
+            _ => false,
+        };
+        if exists {
             let error = format!("Invalid parameters of {}", request.method);
             return Err(ErrorData::invalid_params(error, None));
         }
@@ -361,8 +364,7 @@ impl Endpoint {
 }
 
 fn unknown_method(method: &str) -> ErrorData {
-    let shown: String = method.chars().take(MAX_METHOD_SHOWN).collect();
-    ErrorData::new(ErrorCode::METHOD_NOT_FOUND, format!("Method not found: {shown}"), None)
+    ErrorData::new(ErrorCode::METHOD_NOT_FOUND, format!("Method not found: {}", shown(method)), None)
 }
 
 /// All fits on one page, so nobody was ever given a cursor.

@@ -152,7 +152,7 @@ impl<R: AsyncRead + Unpin> Lines<R> {
         let checked = message::check(&line);
         let parsed = checked.and_then(|message| {
             let id = match &message {
-                Message::Request { id, .. } => id.clone(),
+                Message::Request(request) => request.id.clone(),
                 Message::Notification | Message::Response => Value::Null,
             };
             serde_json::from_slice::<RxJsonRpcMessage<RoleServer>>(&line)

@@ -22,6 +22,7 @@ use rmcp::transport::streamable_http_server::session::local::{LocalSessionManage
 use rmcp::transport::{StreamableHttpServerConfig, StreamableHttpService};
 use tokio_util::sync::CancellationToken;
 
+use super::direct::Usual;
 use super::message::{self, Message, Refused};
 use super::{Endpoint, Mcp};
 use crate::body::read;
@@ -82,16 +83,27 @@ impl Streamable {
         };
         if head.method == Method::POST {
             match message::check(&bytes) {
-                Ok(Message::Request { method, .. }) if method == "initialize" => self.make_room().await?,
-                Ok(_) => {}
+                Ok(Message::Request(request)) if request.method == "initialize" => self.make_room().await?,
+                Ok(Message::Request(mut request)) => {
+                    let listed = self.mcp.shared.listed();
+                    if let Some(usual) = Usual::of(&head.headers, &mut request, &listed) {
+                        return Ok(self.mcp.shared.call_directly(usual, caller).await);
+                    }
+                }
+                Ok(Message::Notification | Message::Response) => {}
                 Err(refused) => return Ok(refuse(&refused)),
             }
         }
-        let (opener, method) = (Arc::clone(&caller.name), head.method.clone());
+        let opener = Arc::clone(&caller.name);
+        let closing = head.method == Method::DELETE;
+        let there = !closing || self.is_open(&head.headers).await;
         head.extensions.insert(caller);
         accept_both(&mut head.headers);
         let mut response = self.service.handle(Request::from_parts(head, Full::new(bytes))).await;
-        if method == Method::DELETE && response.status() == StatusCode::ACCEPTED {
+        if closing && response.status() == StatusCode::ACCEPTED {
+            if !there {
+                return Err(no_session());
+            }
             // It is done, not only accepted; clients look for that.
             *response.status_mut() = StatusCode::NO_CONTENT;
         }
@@ -118,7 +130,13 @@ impl Streamable {
     fn check_owner(&self, headers: &HeaderMap, caller: &Caller) -> Result<(), Problem> {
         let Some(id) = headers.get(SESSION_ID).and_then(|id| id.to_str().ok()) else { return Ok(()) };
         let foreign = self.owners().get(id).is_some_and(|owner| *owner != caller.name);
-        if foreign { Err(Problem::new(StatusCode::NOT_FOUND, Code::NotFound, "Session not found")) } else { Ok(()) }
+        if foreign { Err(no_session()) } else { Ok(()) }
+    }
+
+    async fn is_open(&self, headers: &HeaderMap) -> bool {
+        let id = headers.get(SESSION_ID).and_then(|id| id.to_str().ok());
+        let open = self.sessions.sessions.read().await;
+        id.is_some_and(|id| open.contains_key(id))
     }
 
     async fn make_room(&self) -> Result<(), Problem> {
@@ -171,6 +189,10 @@ async fn as_problem(response: http::Response<BoxBody<Bytes, Infallible>>) -> Pro
         Some(allow) => problem.with_header(ALLOW, allow.clone()),
         None => problem,
     }
+}
+
+fn no_session() -> Problem {
+    Problem::new(StatusCode::NOT_FOUND, Code::NotFound, "Session not found")
 }
 
 fn refuse(refused: &Refused) -> Response {

@@ -11,6 +11,8 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
+use crate::problem::shown;
+
 /// Our types have the protocol's shape, so the way between them is JSON.
 pub(super) fn convert<T: DeserializeOwned>(ours: impl Serialize) -> Result<T, ErrorData> {
     let value = serde_json::to_value(ours).and_then(serde_json::from_value);
@@ -63,13 +65,20 @@ pub(super) fn input_request(question: &Question) -> Result<InputRequest, ErrorDa
     })
 }
 
-pub(super) fn missing(capability: Capability) -> ErrorData {
-    let name = match capability {
+pub(super) fn capability_name(capability: Capability) -> &'static str {
+    match capability {
         Capability::Elicitation => "elicitation",
         Capability::Sampling => "sampling",
         Capability::Roots => "roots",
-    };
-    match convert::<ClientCapabilities>(json!({name: {}})) {
+    }
+}
+
+pub(super) fn unknown_tool(name: &str) -> ErrorData {
+    ErrorData::invalid_params(format!("Unknown tool: {}", shown(name)), None)
+}
+
+pub(super) fn missing(capability: Capability) -> ErrorData {
+    match convert::<ClientCapabilities>(json!({capability_name(capability): {}})) {
         Ok(required) => ErrorData::missing_required_client_capability(required),
         Err(error) => error,
     }
