@@ -4,6 +4,7 @@
 
 mod hello;
 mod load;
+mod mcp;
 mod report;
 
 use std::net::TcpListener;
@@ -19,6 +20,8 @@ use crate::{Verdict, talk};
 pub(crate) enum Subject {
     /// One small call over REST, against bare axum
     Hello(Options),
+    /// The same call over MCP, on stdio and on stateless HTTP, against the bare SDK
+    Mcp(Options),
 }
 
 #[derive(Debug, clap::Args)]
@@ -40,6 +43,7 @@ pub(crate) struct Options {
 pub(crate) fn run(workspace: &Workspace, subject: &Subject) -> anyhow::Result<Verdict> {
     match subject {
         Subject::Hello(options) => hello::run(workspace, options),
+        Subject::Mcp(options) => mcp::run(workspace, options),
     }
 }
 
@@ -60,10 +64,19 @@ struct Scene<'a> {
 
 /// What is asked of every server.
 struct Question {
-    path: &'static str,
-    /// `@N@` becomes a number that the answer must repeat.
-    body: &'static str,
+    wire: Wire,
     callers: &'static [u32],
+}
+
+/// How it is asked. `@N@` becomes a number that the answer must repeat.
+enum Wire {
+    Rest {
+        path: &'static str,
+        body: &'static str,
+    },
+    /// A call of the tool `hello`, each request on its own.
+    McpOverHttp,
+    McpOverStdio,
 }
 
 /// All samples of one contender, from all rounds and levels.

@@ -48,6 +48,7 @@ pub trait Provider: Send + Sync {
 
 /// Which kinds of things there are.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a capability of its own")]
 pub struct Offers {
     pub resources: bool,
     /// Whether a client may ask to be told when a resource changes.

@@ -122,3 +122,6 @@ impl fmt::Debug for Mcp {
         formatter.debug_struct("Mcp").field("gate", &self.shared.gate).finish_non_exhaustive()
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -9,7 +9,7 @@ use anyhow::Context as _;
 
 use super::load::Loader;
 use super::report::{Report, Server, Target};
-use super::{Contender, Options, Question, Scene, in_turns};
+use super::{Contender, Options, Question, Scene, Wire, in_turns};
 use crate::Verdict;
 use crate::workspace::{Profile, Workspace};
 
@@ -17,8 +17,13 @@ const FLOOR: &str = "floor";
 const QUIET: &str = "log and audit off";
 const SHIPPED: &str = "log and audit on";
 
-const QUESTION: Question =
-    Question { path: "/v1/tools/hello", body: r#"{"args":{"name":"@N@"}}"#, callers: &[1, 16, 64] };
+/// Log and audit off.
+pub(super) const NOTHING_KEPT: &str = "log: {level: \"off\"}\naudit: off\n";
+
+const QUESTION: Question = Question {
+    wire: Wire::Rest { path: "/v1/tools/hello", body: r#"{"args":{"name":"@N@"}}"# },
+    callers: &[1, 16, 64],
+};
 
 pub(super) fn run(workspace: &Workspace, options: &Options) -> anyhow::Result<Verdict> {
     let loader = Loader::build(workspace, options.loader.as_deref())?;
@@ -29,10 +34,7 @@ pub(super) fn run(workspace: &Workspace, options: &Options) -> anyhow::Result<Ve
             name: FLOOR,
             prepare: Box::new(|scene| Ok(format!("{} 127.0.0.1:{}", quoted(&floor), scene.port))),
         },
-        Contender {
-            name: QUIET,
-            prepare: Box::new(|scene| serve(&countersign, scene, "log: {level: \"off\"}\naudit: off\n")),
-        },
+        Contender { name: QUIET, prepare: Box::new(|scene| serve(&countersign, scene, NOTHING_KEPT)) },
         Contender { name: SHIPPED, prepare: Box::new(|scene| serve(&countersign, scene, "")) },
     ];
     let measured = in_turns(&loader, &contenders, &QUESTION, options)?;
@@ -43,13 +45,17 @@ pub(super) fn run(workspace: &Workspace, options: &Options) -> anyhow::Result<Ve
 }
 
 /// The command line of a server whose every file lies in the scene's folder.
-fn serve(binary: &Path, scene: &Scene<'_>, keys: &str) -> anyhow::Result<String> {
+pub(super) fn serve(binary: &Path, scene: &Scene<'_>, keys: &str) -> anyhow::Result<String> {
+    command(binary, "serve", scene, keys)
+}
+
+pub(super) fn command(binary: &Path, command: &str, scene: &Scene<'_>, keys: &str) -> anyhow::Result<String> {
     let file = scene.folder.join("countersign.yaml");
     let folder = scene.folder.display();
     let port = scene.port;
     let places = format!("root: {folder}\ndata_dir: {folder}/data\nhttp: {{listen: \"127.0.0.1:{port}\"}}\n");
     fs::write(&file, places + keys).context("cannot write the configuration")?;
-    Ok(format!("{} serve --config {}", quoted(binary), quoted(&file)))
+    Ok(format!("{} {command} --config {}", quoted(binary), quoted(&file)))
 }
 
 fn targets(report: &Report) -> Vec<Target> {
@@ -63,7 +69,7 @@ fn targets(report: &Report) -> Vec<Target> {
 }
 
 /// For the shell that the load generator starts the server with.
-fn quoted(path: &Path) -> String {
+pub(super) fn quoted(path: &Path) -> String {
     format!("'{}'", path.display().to_string().replace('\'', r"'\''"))
 }
 

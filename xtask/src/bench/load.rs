@@ -7,12 +7,15 @@ use std::{fs, io};
 use anyhow::{Context as _, bail};
 use serde::Deserialize;
 
-use super::{Question, Scene};
+use super::{Question, Scene, Wire};
 use crate::process;
 use crate::workspace::Workspace;
 
 /// Where the load generator lies beside a checkout.
 const USUAL_PLACE: &str = "../shared/bench/mcpload";
+
+/// The bare SDK server lies beside it.
+const SDK_SERVER: &str = "rmcp-hello";
 
 #[derive(Debug)]
 pub(super) struct Loader {
@@ -32,12 +35,19 @@ pub(super) struct Sample {
     pub(super) p50_ms: f64,
     pub(super) p99_ms: f64,
     /// From the start of the process to its first answer.
-    pub(super) startup_init_ms: f64,
+    startup_init_ms: f64,
+    /// To its first list of tools, over MCP.
+    startup_list_ms: Option<f64>,
     pub(super) rss_idle_mb: f64,
     server_cpu_s: f64,
 }
 
 impl Sample {
+    /// From the start of the process until it was of use.
+    pub(super) fn start_ms(&self) -> f64 {
+        self.startup_list_ms.unwrap_or(self.startup_init_ms)
+    }
+
     /// Not the load generator's own quotient, which is rounded to whole microseconds: three per cent of a small call.
     pub(super) fn cpu_us(&self) -> f64 {
         self.server_cpu_s * 1e6 / f64::from(self.answers.max(1))
@@ -50,13 +60,13 @@ impl Loader {
         if !folder.join("Cargo.toml").exists() {
             bail!("no load generator in `{}`; say where it is with `--loader DIR`", folder.display());
         }
-        // Built from a copy: cargo writes a lockfile beside the manifest, and that folder is not ours (or read-only).
-        let target = workspace.target().join("bench");
-        let copy = target.join("mcpload");
-        mirror(&folder, &copy).with_context(|| format!("cannot copy `{}`", folder.display()))?;
-        let mut command = workspace.cargo(&["build", "--quiet", "--release", "--target-dir"]);
-        process::succeed(command.arg(&target).arg("--manifest-path").arg(copy.join("Cargo.toml")))?;
-        Ok(Self { program: target.join("release/mcpload") })
+        Ok(Self { program: built(workspace, &folder, "mcpload")? })
+    }
+
+    /// The bare SDK server, from beside the load generator.
+    pub(super) fn sdk_server(workspace: &Workspace, folder: Option<&Path>) -> anyhow::Result<PathBuf> {
+        let folder = folder.map_or_else(|| workspace.root().join(USUAL_PLACE), Path::to_owned);
+        built(workspace, &folder.join("..").join(SDK_SERVER), SDK_SERVER)
     }
 
     /// One turn: starts the server, measures every level, ends the server.
@@ -70,8 +80,20 @@ impl Loader {
         let levels: Vec<String> = question.callers.iter().map(u32::to_string).collect();
         let said = scene.folder.join("stderr.log");
         let mut command = Command::new(&self.program);
-        command.arg("--rest").arg(format!("http://127.0.0.1:{}{}", scene.port, question.path));
-        command.args(["--body", question.body, "--concurrency", &levels.join(","), "--spawn", server]);
+        match question.wire {
+            Wire::Rest { path, body } => {
+                command.arg("--rest").arg(format!("http://127.0.0.1:{}{path}", scene.port));
+                command.args(["--body", body, "--spawn", server]);
+            }
+            Wire::McpOverHttp => {
+                command.arg("--http").arg(format!("http://127.0.0.1:{}/mcp", scene.port)).args(["--spawn", server]);
+                command.args(HELLO);
+            }
+            Wire::McpOverStdio => {
+                command.args(["--stdio", server]).args(HELLO);
+            }
+        }
+        command.args(["--concurrency", &levels.join(",")]);
         command
             .args(["--duration", &seconds.to_string(), "--warmup", "500", "--ready", "20"])
             .arg("--stderr")
@@ -82,6 +104,18 @@ impl Loader {
         })?;
         printed.lines().map(sample).collect()
     }
+}
+
+const HELLO: [&str; 6] = ["--tool", "hello", "--args", r#"{"name":"@N@"}"#, "--protocol", "2026-07-28"];
+
+/// Built from a copy: cargo writes a lockfile beside the manifest, and that folder is not ours (or read-only).
+fn built(workspace: &Workspace, folder: &Path, name: &str) -> anyhow::Result<PathBuf> {
+    let target = workspace.target().join("bench");
+    let copy = target.join(name);
+    mirror(folder, &copy).with_context(|| format!("cannot copy `{}`", folder.display()))?;
+    let mut command = workspace.cargo(&["build", "--quiet", "--release", "--target-dir"]);
+    process::succeed(command.arg(&target).arg("--manifest-path").arg(copy.join("Cargo.toml")))?;
+    Ok(target.join("release").join(name))
 }
 
 /// Copies what differs, so that cargo finds the rest unchanged. Hidden and built files stay behind.

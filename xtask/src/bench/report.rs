@@ -31,11 +31,13 @@ struct Level {
     /// CPU per call divided by that of the first server at the same level.
     cpu_ratio: f64,
     rps: f64,
+    /// Requests a second divided by those of the first server at the same level.
+    rps_ratio: f64,
     p50_ms: f64,
     p99_ms: f64,
 }
 
-/// At most `limit`.
+/// A limit that holds or not.
 #[derive(Debug, Serialize)]
 pub(super) struct Target {
     what: &'static str,
@@ -65,12 +67,12 @@ impl Report {
             talk::say(serde_json::to_string(self)?);
             return Ok(());
         }
-        talk::say("server                callers    CPU µs   × floor     req/s    p50 ms    p99 ms");
+        talk::say("server                callers    CPU µs   × floor     req/s   × floor    p50 ms    p99 ms");
         for server in &self.servers {
             for level in &server.levels {
-                let Level { callers, cpu_us, cpu_ratio, rps, p50_ms, p99_ms } = level;
+                let Level { callers, cpu_us, cpu_ratio, rps, rps_ratio, p50_ms, p99_ms } = level;
                 talk::say(format_args!(
-                    "{:<22}{callers:>7}{cpu_us:>10.1}{cpu_ratio:>10.2}{rps:>10.0}{p50_ms:>10.3}{p99_ms:>10.3}",
+                    "{:<22}{callers:>7}{cpu_us:>10.1}{cpu_ratio:>10.2}{rps:>10.0}{rps_ratio:>10.2}{p50_ms:>10.3}{p99_ms:>10.3}",
                     server.name
                 ));
             }
@@ -93,7 +95,7 @@ impl Server {
         let levels = callers.iter().map(|&callers| Level::new(callers, &measured.samples, floor)).collect();
         Self {
             name: measured.name,
-            start_ms: median(measured.samples.iter().map(|sample| sample.startup_init_ms)),
+            start_ms: median(measured.samples.iter().map(Sample::start_ms)),
             idle_mb: median(measured.samples.iter().map(|sample| sample.rss_idle_mb)),
             levels,
         }
@@ -102,6 +104,13 @@ impl Server {
     /// The ratio at the level where it is worst: a target holds at every level or not at all.
     pub(super) fn worst_cpu_ratio(&self) -> f64 {
         self.levels.iter().map(|level| level.cpu_ratio).fold(0.0, f64::max)
+    }
+}
+
+impl Server {
+    /// Likewise.
+    pub(super) fn worst_rps_ratio(&self) -> f64 {
+        self.levels.iter().map(|level| level.rps_ratio).fold(f64::INFINITY, f64::min)
     }
 }
 
@@ -116,6 +125,7 @@ impl Level {
             cpu_us,
             cpu_ratio: cpu_us / of(floor, Sample::cpu_us),
             rps: of(samples, |sample| sample.rps),
+            rps_ratio: of(samples, |sample| sample.rps) / of(floor, |sample| sample.rps),
             p50_ms: of(samples, |sample| sample.p50_ms),
             p99_ms: of(samples, |sample| sample.p99_ms),
         }
@@ -123,7 +133,12 @@ impl Level {
 }
 
 impl Target {
-    /// What could not be measured (not a number) is not met.
+    /// At least `limit`.
+    pub(super) fn at_least(what: &'static str, measured: f64, limit: f64) -> Self {
+        Self { what, measured, limit, met: measured >= limit }
+    }
+
+    /// At most `limit`. What could not be measured (not a number) is not met.
     pub(super) fn new(what: &'static str, measured: f64, limit: f64) -> Self {
         Self { what, measured, limit, met: measured <= limit }
     }

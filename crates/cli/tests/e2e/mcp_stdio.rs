@@ -26,7 +26,7 @@ impl Session {
     fn start(env: &TestEnv, arguments: &[&str]) -> Self {
         let (mut child, output) = spawn(env, arguments);
         let input = child.stdin.take();
-        let (sender, lines) = mpsc::channel();
+        let (sender, lines) = mpsc::sync_channel(16);
         std::thread::spawn(move || {
             for line in BufReader::new(output).lines() {
                 let Ok(line) = line else { return };

@@ -54,9 +54,14 @@ impl Binding {
 }
 
 impl Seals {
-    pub(super) fn open(&self, sealed: Option<&str>, binding: &Binding) -> Result<Option<Value>, ErrorData> {
+    /// What a client gave back, if it gave anything. The binding is made only then: it takes a digest.
+    pub(super) fn open(
+        &self,
+        sealed: Option<&str>,
+        binding: impl FnOnce() -> Binding,
+    ) -> Result<Option<Value>, ErrorData> {
         let Some(sealed) = sealed else { return Ok(None) };
-        let opened = self.0.open_json_with(sealed, &binding.0);
+        let opened = self.0.open_json_with(sealed, &binding().0);
         opened.map(Some).map_err(|_| ErrorData::invalid_params("requestState is not valid for this call", None))
     }
 

@@ -111,17 +111,14 @@ impl Shared {
     async fn answer_directly(&self, usual: Usual, caller: Arc<Caller>) -> Result<String, ErrorData> {
         let Usual { tool, arguments, capabilities, responses, state, .. } = usual;
         let arguments = Value::Object(arguments);
+        let binding = |arguments: &Value| Binding::new(&caller.name, CallToolRequestMethod::VALUE, &tool, arguments);
+        let state = self.seals.open(state.as_deref(), || binding(&arguments))?;
         // A client that can be asked nothing is asked nothing: no need to remember what it asked with.
-        let askable = !capabilities.is_empty() || state.is_some();
-        let binding = askable.then(|| Binding::new(&caller.name, CallToolRequestMethod::VALUE, &tool, &arguments));
-        let state = match &binding {
-            Some(binding) => self.seals.open(state.as_deref(), binding)?,
-            None => None,
-        };
+        let asked_with = (!capabilities.is_empty()).then(|| binding(&arguments));
         let call = Call {
             tool: tool.clone(),
             arguments,
-            caller,
+            caller: Arc::clone(&caller),
             wire: Wire::Mcp,
             session: None,
             // A request that is dropped drops this whole future, and the tool with it.
@@ -129,7 +126,7 @@ impl Shared {
             progress: Progress::default(),
             client: Client::new(Arc::new(Repeating { capabilities, responses, state })),
         };
-        match (self.gate.call(call).await, binding) {
+        match (self.gate.call(call).await, asked_with) {
             (Ok(answer), _) => Ok(result(&answer.reply)),
             (Err(NoAnswer::InputRequired(required)), Some(binding)) => {
                 Ok(json!(self.seals.input_required(&required, &binding)?).to_string())

@@ -67,13 +67,8 @@ impl ServerHandler for Endpoint {
         let caller = self.caller(&context);
         let tool = request.name.into_owned();
         let arguments = Value::Object(request.arguments.unwrap_or_default());
-        // Made only where it is needed: a digest of the arguments costs more than the rest of this function.
-        let bound = request.request_state.is_some();
         let binding = |arguments: &Value| Binding::new(&caller.name, CallToolRequestMethod::VALUE, &tool, arguments);
-        let state = match bound {
-            true => self.shared.seals.open(request.request_state.as_deref(), &binding(&arguments))?,
-            false => None,
-        };
+        let state = self.shared.seals.open(request.request_state.as_deref(), || binding(&arguments))?;
         let asked_with = arguments.clone();
         let (progress, reports) = progress(&context);
         let (peer, session) = (context.peer.clone(), Self::session_id(&context));
@@ -161,13 +156,13 @@ impl ServerHandler for Endpoint {
         let caller = self.caller(&context);
         let arguments = request.arguments.unwrap_or_default();
         let given = Value::Object(arguments.clone());
-        let binding = Binding::new(&caller.name, GetPromptRequestMethod::VALUE, &request.name, &given);
-        let state = self.shared.seals.open(request.request_state.as_deref(), &binding)?;
+        let binding = || Binding::new(&caller.name, GetPromptRequestMethod::VALUE, &request.name, &given);
+        let state = self.shared.seals.open(request.request_state.as_deref(), binding)?;
         let ctx = self.context(context, request.input_responses, state);
         match self.shared.provider.prompt(&ctx, &request.name, arguments).await {
             Ok(text) => translate::prompt_result(text).map(GetPromptResponse::from),
             Err(countersign_contract::ToolError::InputRequired(required)) => {
-                Ok(self.shared.seals.input_required(&required, &binding)?.into())
+                Ok(self.shared.seals.input_required(&required, &binding())?.into())
             }
             Err(error) => {
                 let mut error = translate::provider_error(error, &json!({"name": request.name}));

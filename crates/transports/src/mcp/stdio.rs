@@ -50,7 +50,7 @@ impl Mcp {
         self.serve_lines(input, output, caller, shutdown).await
     }
 
-    async fn serve_lines(
+    pub(super) async fn serve_lines(
         &self,
         input: impl AsyncRead + Send + Unpin + 'static,
         output: impl AsyncWrite + Send + Unpin + 'static,
