@@ -18,9 +18,8 @@ pub(super) fn run(common: &Common) -> Result<ExitCode, CommandError> {
         let served = host.mcp().serve_stdio(wiring::owner(), async { stop = Some(signals.next().await) }).await;
         host.stop().await;
         match served.map_err(anyhow::Error::new)? {
-            StdioEnd::Closed => Ok(ExitCode::Ok),
             StdioEnd::Stopped if stop == Some(Stop::Interrupted) => Ok(ExitCode::Interrupted),
-            StdioEnd::Stopped => Ok(ExitCode::Ok),
+            StdioEnd::Stopped | StdioEnd::Closed => Ok(ExitCode::Ok),
         }
     });
     // A read of stdin that nobody will answer must not keep the process.

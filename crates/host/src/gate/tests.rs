@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use countersign_contract::{
     Access, AnyTool, Approval, AuditEntry, AuditEvent, AuditLog, AuditUnavailable, BoxFuture, CallContext, Caller,
-    Client, Code, Durability, Effect, Limits, Output, Rejection, Terms, Tool, ToolError, typed,
+    Client, Code, Durability, Effect, Limits, Rejection, Terms, Tool, ToolError, typed,
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -288,8 +288,12 @@ impl AnyTool for Liar {
         self.0.contract()
     }
 
-    fn call_json<'a>(&'a self, _ctx: &'a CallContext, _arguments: Value) -> BoxFuture<'a, Result<Output, ToolError>> {
-        Box::pin(async { Ok(Output { structured: json!({"said": ["RAW"]}), content: None }) })
+    fn call_json<'a>(
+        &'a self,
+        _ctx: &'a CallContext,
+        _arguments: Value,
+    ) -> BoxFuture<'a, Result<countersign_contract::Output, ToolError>> {
+        Box::pin(async { Ok(countersign_contract::Output { structured: json!({"said": ["RAW"]}), content: None }) })
     }
 
     fn parse(&self, result: &Value) -> Result<(), serde_json::Error> {
@@ -337,6 +341,7 @@ impl Bench {
             session: None,
             cancelled: CancellationToken::new(),
             progress: countersign_contract::Progress::default(),
+            client: Client::default(),
         }
     }
 

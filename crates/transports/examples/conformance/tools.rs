@@ -23,9 +23,11 @@ const NO_ARGUMENTS: fn() -> Value = || json!({"type": "object", "properties": {}
 
 type Shown = Result<Vec<Content>, ToolError>;
 
+type Run = fn(&CallContext, Value) -> BoxFuture<'_, Shown>;
+
 struct Fixture {
     contract: Arc<Contract>,
-    run: fn(&CallContext, Value) -> BoxFuture<'_, Shown>,
+    run: Run,
 }
 
 /// What all fixtures have in common.
@@ -66,15 +68,21 @@ impl AnyTool for Fixture {
     }
 }
 
+/// A tool's name, its input schema and what it does.
+type Row = (&'static str, Value, Run);
+
 pub(crate) fn all() -> Result<Vec<Arc<dyn AnyTool>>, Box<dyn std::error::Error>> {
-    let text_argument = |name: &str, header: Option<&str>| {
-        let mut property = json!({"type": "string"});
-        if let Some(header) = header {
-            property["x-mcp-header"] = json!(header);
-        }
-        json!({"type": "object", "properties": {name: property}, "required": [name]})
+    let rows = [showing(), telling(), asking(), asking_in_rounds()].concat();
+    let tool = |(name, input, run): Row| {
+        let contract = Arc::new(contract(name, input)?);
+        Ok(Arc::new(Fixture { contract, run }) as Arc<dyn AnyTool>)
     };
-    let fixtures: [(&str, Value, fn(&CallContext, Value) -> BoxFuture<'_, Shown>); 27] = [
+    rows.into_iter().map(tool).collect()
+}
+
+/// Each kind of content, and an error.
+fn showing() -> Vec<Row> {
+    vec![
         ("test_simple_text", NO_ARGUMENTS(), |_, _| said("This is a simple text response for testing.")),
         ("test_image_content", NO_ARGUMENTS(), |_, _| shown(vec![image()])),
         ("test_audio_content", NO_ARGUMENTS(), |_, _| {
@@ -92,6 +100,12 @@ pub(crate) fn all() -> Result<Vec<Arc<dyn AnyTool>>, Box<dyn std::error::Error>>
             let error = "This tool intentionally returns an error for testing";
             Box::pin(async move { Err(Rejection::new(Code::Unavailable, error).into()) })
         }),
+    ]
+}
+
+/// Messages, progress, changes, and what clients must keep of a schema.
+fn telling() -> Vec<Row> {
+    vec![
         ("test_tool_with_logging", NO_ARGUMENTS(), |ctx, _| Box::pin(with_messages(ctx))),
         ("test_logging_tool", NO_ARGUMENTS(), |ctx, _| Box::pin(with_messages(ctx))),
         ("test_tool_with_progress", NO_ARGUMENTS(), |ctx, _| Box::pin(with_progress(ctx))),
@@ -108,6 +122,12 @@ pub(crate) fn all() -> Result<Vec<Arc<dyn AnyTool>>, Box<dyn std::error::Error>>
                 Err(ToolError::MissingCapability(Capability::Sampling))
             })
         }),
+    ]
+}
+
+/// Questions that are answered at once.
+fn asking() -> Vec<Row> {
+    vec![
         ("test_sampling", text_argument("prompt", None), |ctx, arguments| {
             let prompt = text(&arguments, "prompt");
             Box::pin(async move {
@@ -136,6 +156,12 @@ pub(crate) fn all() -> Result<Vec<Arc<dyn AnyTool>>, Box<dyn std::error::Error>>
         ("test_streaming_elicitation", NO_ARGUMENTS(), |ctx, _| {
             asked(ctx, || form("streaming_elicitation", "A value?", "value"), None)
         }),
+    ]
+}
+
+/// Questions that are answered by calling again.
+fn asking_in_rounds() -> Vec<Row> {
+    vec![
         ("test_input_required_result_elicitation", NO_ARGUMENTS(), |ctx, _| {
             asked(ctx, || form("user_name", "What is your name?", "name"), None)
         }),
@@ -153,14 +179,17 @@ pub(crate) fn all() -> Result<Vec<Arc<dyn AnyTool>>, Box<dyn std::error::Error>>
             asked(ctx, everything, Some(json!("gather")))
         }),
         ("test_input_required_result_multi_round", NO_ARGUMENTS(), |ctx, _| Box::pin(in_rounds(ctx))),
-    ];
-    let mut tools: Vec<Arc<dyn AnyTool>> = Vec::new();
-    for (name, input, run) in fixtures {
-        tools.push(Arc::new(Fixture { contract: Arc::new(contract(name, input)?), run }));
+        ("test_input_required_result_capabilities", NO_ARGUMENTS(), |ctx, _| Box::pin(as_declared(ctx))),
+    ]
+}
+
+/// One text, which is required and may have to be repeated in the request's head.
+fn text_argument(name: &str, header: Option<&str>) -> Value {
+    let mut property = json!({"type": "string"});
+    if let Some(header) = header {
+        property["x-mcp-header"] = json!(header);
     }
-    let capable = contract("test_input_required_result_capabilities", NO_ARGUMENTS())?;
-    tools.push(Arc::new(Fixture { contract: Arc::new(capable), run: |ctx, _| Box::pin(as_declared(ctx)) }));
-    Ok(tools)
+    json!({"type": "object", "properties": {name: property}, "required": [name]})
 }
 
 fn contract(name: &str, input: Value) -> Result<Contract, Box<dyn std::error::Error>> {

@@ -190,6 +190,7 @@ async fn a_question_goes_to_the_client_and_comes_back_sealed() {
     let first = bench.next().await;
     assert_eq!(first["result"]["resultType"], "input_required", "{first}");
     assert_eq!(first["result"]["inputRequests"]["it"]["method"], "elicitation/create", "{first}");
+    bench.until_recorded(AuditEvent::Asked).await;
     let state = first["result"]["requestState"].as_str().unwrap().to_owned();
     let again = |about: &str, state: &str, answer: Value| {
         let mut call = asked(about);
