@@ -1,6 +1,7 @@
 //! The methods of MCP, each in a few lines: find out who asks, ask the gate or the provider, say it in MCP.
 
 use std::sync::{Arc, PoisonError};
+use std::time::Duration;
 
 use countersign_contract::{CallContext, Client, Offers, Progress, ProgressUpdate, RequestId, Severity};
 use countersign_host::{Call, Change, NoAnswer};
@@ -31,6 +32,9 @@ const LIST_LIFETIME_MS: u64 = 60_000;
 
 /// Reports of progress that wait for a slow client; more are dropped, since the next one says it all.
 const PROGRESS_KEPT: usize = 16;
+
+/// How often to look whether a session is still there.
+const SESSION_LOOK: Duration = Duration::from_secs(30);
 
 /// No list of values to complete with may be longer, says the protocol.
 const MAX_COMPLETIONS: usize = 100;
@@ -281,6 +285,8 @@ impl ServerHandler for Endpoint {
         while !context.peer.is_transport_closed() {
             let change = tokio::select! {
                 () = self.shared.stopping.cancelled() => return,
+                // Nothing tells when the session is over.
+                () = tokio::time::sleep(SESSION_LOOK) => continue,
                 change = changes.recv() => change,
             };
             let told = match change {
@@ -338,7 +344,7 @@ impl Endpoint {
         CallContext {
             request_id: RequestId::generate(),
             caller: self.caller(&context),
-            deadline: std::time::Duration::MAX,
+            deadline: Duration::MAX,
             cancelled: context.ct.clone(),
             progress: Progress::default(),
             client: self.client(context, responses, state),

@@ -5,7 +5,9 @@
 
 use std::collections::HashMap;
 use std::io;
+use std::pin::pin;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
 use bytes::BytesMut;
 use countersign_contract::Caller;
@@ -34,6 +36,9 @@ const QUEUED_LINES: usize = 64;
 /// Written at once when more than one is waiting.
 const WRITE_AT_ONCE: usize = 256 * 1024;
 
+/// For what is written last.
+const LAST_WORDS: Duration = Duration::from_secs(1);
+
 /// How a session over stdio ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum StdioEnd {
@@ -44,7 +49,7 @@ pub enum StdioEnd {
 }
 
 impl Mcp {
-    /// Serves until the input ends or `shutdown` is ready; calls under way are finished in either case.
+    /// Serves until the input ends or `shutdown` is ready; calls under way then have a few seconds to finish.
     pub async fn serve_stdio(&self, caller: Arc<Caller>, shutdown: impl Future<Output = ()>) -> io::Result<StdioEnd> {
         let (input, output) = stdio_pipes();
         self.serve_lines(input, output, caller, shutdown).await
@@ -63,27 +68,33 @@ impl Mcp {
         writing.close();
         let transport = Lines::new(input, lines);
         let endpoint = self.endpoint(Wire::Stdio, Some(caller));
-        let served = async {
-            let service = match serve_server(endpoint, transport).await {
+        let mut shutdown = pin!(shutdown);
+        let service = tokio::select! {
+            begun = serve_server(endpoint, transport) => match begun {
                 Ok(service) => service,
                 // It ended before it began.
                 Err(ServerInitializeError::ConnectionClosed(_)) => return Ok(StdioEnd::Closed),
                 Err(error) => return Err(io::Error::other(error)),
-            };
-            match service.waiting().await {
-                Ok(QuitReason::JoinError(error)) | Err(error) => Err(io::Error::other(error)),
-                Ok(_) => Ok(StdioEnd::Closed),
+            },
+            () = &mut shutdown => return Ok(StdioEnd::Stopped),
+        };
+        let stop = service.cancellation_token();
+        let mut served = pin!(service.waiting());
+        let (quit, end) = tokio::select! {
+            quit = &mut served => (quit, StdioEnd::Closed),
+            () = shutdown => {
+                self.stop();
+                stop.cancel();
+                (served.await, StdioEnd::Stopped)
             }
         };
-        let end = tokio::select! {
-            end = served => end?,
-            () = shutdown => StdioEnd::Stopped,
-        };
         self.stop();
-        if end == StdioEnd::Closed {
-            writing.wait().await;
+        // A client that does not read its last answers does not get them.
+        let _ = tokio::time::timeout(LAST_WORDS, writing.wait()).await;
+        match quit {
+            Ok(QuitReason::JoinError(error)) | Err(error) => Err(io::Error::other(error)),
+            Ok(_) => Ok(end),
         }
-        Ok(end)
     }
 }
 
