@@ -12,6 +12,8 @@ use std::sync::Arc;
 
 use anyhow::Context as _;
 use countersign_contract::{AnyTool, Contract, contract_file, contracts_markdown, examples_markdown};
+use countersign_repo::Root;
+use countersign_tools::Materials;
 use serde_json::Value;
 
 use crate::workspace::{Profile, Workspace};
@@ -94,9 +96,15 @@ fn apply(root: &Path, generated: &[Generated], path: &Path, state: State) -> any
 }
 
 fn generate(workspace: &Workspace) -> anyhow::Result<Vec<Generated>> {
-    let mut files = from_tools(&countersign_tools::all()?);
+    let mut files = from_tools(&tools(workspace.root())?);
     files.extend(from_binary(workspace)?);
     Ok(files)
+}
+
+/// Contracts do not depend on what the tools work on, but tools cannot be had without.
+fn tools(root: &Path) -> anyhow::Result<Vec<Arc<dyn AnyTool>>> {
+    let root = Arc::new(Root::open(root, &[]).context("cannot open the workspace")?);
+    Ok(countersign_tools::all(&Materials { root })?)
 }
 
 fn from_tools(tools: &[Arc<dyn AnyTool>]) -> Vec<Generated> {
@@ -216,7 +224,7 @@ mod tests {
 
     #[test]
     fn every_tool_has_a_contract_file() {
-        let tools = countersign_tools::all().unwrap();
+        let tools = tools(Path::new(".")).unwrap();
         let files = from_tools(&tools);
         assert_eq!(files.len(), tools.len() + 2);
         for file in files {

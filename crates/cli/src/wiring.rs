@@ -6,7 +6,9 @@ use std::sync::Arc;
 use anyhow::Context as _;
 use countersign_contract::{Access, BoxFuture, Caller, ToolName, closest};
 use countersign_host::{Catalog, ContractDocuments, Gate, Metrics, NoApprover, Policy, Recorder};
+use countersign_repo::Root;
 use countersign_store::{Store, StoreError};
+use countersign_tools::Materials;
 use countersign_transports::{Auth, ExitCode, Mcp, Readiness, Token, TokenHash};
 use serde_json::json;
 use tokio::runtime::{Builder, Runtime};
@@ -45,7 +47,7 @@ pub(crate) fn owner() -> Arc<Caller> {
 
 /// The selected tools. A name that no tool has is a mistake in the configuration.
 pub(crate) fn catalog(config: &Config) -> Result<Catalog, CommandError> {
-    let mut tools = countersign_tools::all().context("a built-in contract is broken")?;
+    let mut tools = countersign_tools::all(&materials(config)?).context("a built-in contract is broken")?;
     if let Access::Only(selected) = &config.tools {
         let known: BTreeSet<_> = tools.iter().map(|tool| tool.contract().name.clone()).collect();
         let unknown: Vec<_> = selected.difference(&known).map(|name| format!("`{name}`")).collect();
@@ -58,6 +60,17 @@ pub(crate) fn catalog(config: &Config) -> Result<Catalog, CommandError> {
         tools.retain(|tool| selected.contains(&tool.contract().name));
     }
     Ok(Catalog::new(tools).context("two built-in tools have the same name")?)
+}
+
+/// What tools work on; our own files are nobody's material.
+fn materials(config: &Config) -> Result<Materials, CommandError> {
+    let mut ours = vec![config.data_dir.clone(), config.log.file.clone()];
+    ours.extend(config.sources.file.clone());
+    let root = Root::open(&config.root, &ours).map_err(|error| {
+        let message = format!("cannot open the repository `{}`: {error}", config.root.display());
+        CommandError::message(ExitCode::Usage, message).hint("set `root` to a folder that you can read")
+    })?;
+    Ok(Materials { root: Arc::new(root) })
 }
 
 pub(crate) fn unknown_tool(name: &str, catalog: &Catalog) -> CommandError {

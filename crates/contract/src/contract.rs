@@ -53,6 +53,8 @@ pub struct Example {
     pub output: Value,
     /// JSON Pointers into `output` whose values differ from run to run.
     pub varies: Vec<&'static str>,
+    /// Files of the repository that it presupposes, with their contents.
+    pub files: Vec<(&'static str, &'static str)>,
 }
 
 #[derive(Debug, Clone, Default, PartialEq, Eq)]

@@ -82,6 +82,9 @@ fn write_contract(page: &mut String, contract: &Contract) {
 }
 
 fn write_example(page: &mut String, contract: &Contract, example: &Example) {
+    for (file, contents) in &example.files {
+        push(page, format_args!("Given the file `{file}`:\n\n```text\n{}\n```\n\n", contents.trim_end()));
+    }
     push(page, format_args!("```console\n$ countersign call {} --args '{}'\n", contract.name, example.input));
     push(page, format_args!("{:#}\n```\n", example.output));
     if !example.varies.is_empty() {

@@ -3,12 +3,22 @@
 //! A tool knows its arguments and the call's context, never who reads the answer or over which wire it goes.
 
 mod hello;
+mod read_repo_file;
 
 use std::sync::Arc;
 
 use countersign_contract::{AnyTool, InvalidContract, typed};
+use countersign_repo::Root;
+
+/// What tools work on.
+#[derive(Debug, Clone)]
+pub struct Materials {
+    /// The repository.
+    pub root: Arc<Root>,
+}
 
 /// The list, in the order in which catalogs show it.
-pub fn all() -> Result<Vec<Arc<dyn AnyTool>>, InvalidContract> {
-    Ok(vec![typed(hello::Hello)?])
+pub fn all(materials: &Materials) -> Result<Vec<Arc<dyn AnyTool>>, InvalidContract> {
+    let root = || Arc::clone(&materials.root);
+    Ok(vec![typed(hello::Hello)?, typed(read_repo_file::ReadRepoFile { root: root() })?])
 }

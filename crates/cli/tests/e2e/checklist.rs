@@ -9,6 +9,8 @@ use countersign_contract::{
     contract_file,
 };
 use countersign_host::{ApprovalRequest, Approvals, Call, Catalog, Gate, Metrics, Policy, Recorder, Wire};
+use countersign_repo::Root;
+use countersign_tools::Materials;
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
@@ -43,6 +45,7 @@ fn every_tool_can_be_allowed_and_forbidden() {
         let env = TestEnv::with_config(&format!(
             "auth: {{tokens: [{{name: one, token: token-one, tools: [{name}]}}, {{name: none, token: token-none, tools: []}}]}}"
         ));
+        prepare(&env, &tool.contract().terms.examples[0]);
         let server = env.serve();
         let ask = |token: &str, path: &str| {
             let bearer = format!("Bearer {token}");
@@ -70,9 +73,13 @@ fn every_example_of_every_tool_runs_on_every_wire() {
         let contract = tool.contract();
         assert!(!contract.terms.examples.is_empty(), "{} has no example", contract.name);
         for example in &contract.terms.examples {
-            for result in
-                [enveloped(&server, contract, example), bare(&server, contract, example), cli(&env, contract, example)]
-            {
+            prepare(&env, example);
+            for result in [
+                enveloped(&server, contract, example),
+                bare(&server, contract, example),
+                over_mcp(&server, contract, example),
+                cli(&env, contract, example),
+            ] {
                 assert!(contract.success.is_valid(&result), "{result}");
                 tool.parse(&result).unwrap();
                 assert_eq!(steady(&result, example), steady(&example.output, example), "{}", example.title);
@@ -117,8 +124,26 @@ async fn every_malformed_output_is_caught_by_the_gate() {
     }
 }
 
+/// For their contracts: what they work on does not matter.
 fn tools() -> Vec<Arc<dyn AnyTool>> {
-    countersign_tools::all().unwrap()
+    let root = Root::open(std::path::Path::new("."), &[]).unwrap();
+    countersign_tools::all(&Materials { root: Arc::new(root) }).unwrap()
+}
+
+/// Puts the files there that an example presupposes.
+fn prepare(env: &TestEnv, example: &Example) {
+    for (file, contents) in &example.files {
+        std::fs::create_dir_all(env.path(file).parent().unwrap()).unwrap();
+        env.write(file, contents);
+    }
+}
+
+fn over_mcp(server: &Server, contract: &Contract, example: &Example) -> Value {
+    let name = contract.name.as_str();
+    let params = json!({"name": name, "arguments": example.input});
+    let mut answer = crate::mcp_http::modern(server, "tools/call", Some(name), params).json();
+    assert_eq!(answer["result"]["isError"], json!(false), "{answer}");
+    answer["result"]["structuredContent"].take()
 }
 
 fn names(tools: &Value) -> BTreeSet<String> {

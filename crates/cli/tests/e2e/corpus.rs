@@ -12,6 +12,7 @@ use serde_json::{Value, json};
 
 use crate::env::{Server, TestEnv};
 use crate::http::{Answer, request};
+use crate::paths::plant;
 
 #[test]
 fn tool_rows_hold_on_both_rest_faces() {
@@ -43,7 +44,7 @@ fn tool_rows_hold_on_both_rest_faces() {
 
 #[test]
 fn protocol_rows_hold_on_rest() {
-    let env = TestEnv::new();
+    let env = planted();
     let server = env.serve();
     let known = known_tools(&server);
     let mut ran = 0;
@@ -77,12 +78,10 @@ fn protocol_rows_hold_on_rest() {
 
 #[test]
 fn protocol_rows_hold_on_mcp_over_http() {
-    let env = TestEnv::new();
+    let env = planted();
     let server = env.serve();
-    let known = known_tools(&server);
     let mut ran = 0;
     for row in rows(include_str!("../corpus/protocol.jsonl")).filter(|row| row["tool"] == "mcp-http") {
-        let row = with_a_known_tool(row, &known);
         let start = Instant::now();
         let answer = send(&server, &row);
         let took = start.elapsed();
@@ -117,11 +116,10 @@ fn protocol_rows_hold_on_mcp_over_http() {
 
 #[test]
 fn protocol_rows_hold_on_mcp_over_stdio() {
-    let env = TestEnv::new();
-    let known = known_tools(&env.serve());
+    let env = planted();
     let mut ran = 0;
     for row in rows(include_str!("../corpus/protocol.jsonl")).filter(|row| row["tool"] == "mcp-stdio") {
-        let sent = generated(&with_a_known_tool(json!({"body_b64": row["stdio_b64"]}), &known)["body_b64"]);
+        let sent = generated(&row["stdio_b64"]);
         let mut command = env.command(&["mcp"]);
         let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
         let mut input = child.stdin.take().unwrap();
@@ -146,31 +144,11 @@ fn protocol_rows_hold_on_mcp_over_stdio() {
     assert!(ran >= 6, "only {ran} rows ran");
 }
 
-/// Most rows are about the protocol and name a tool only because they must; `hello` serves as well where that one is
-/// not there yet.
-fn with_a_known_tool(row: Value, known: &BTreeSet<String>) -> Value {
-    if known.contains("read_repo_file") {
-        return row;
-    }
-    let mut row = row;
-    for at in ["/http/body_b64", "/body_b64"] {
-        if let Some(body) = row.pointer_mut(at).filter(|body| body.is_string()) {
-            let text = BASE64.decode(body.as_str().unwrap()).unwrap();
-            if let Ok(text) = String::from_utf8(text) {
-                *body = json!(BASE64.encode(with_hello(&text)));
-            }
-        }
-    }
-    let encode = |name: &str| format!("=?base64?{}?=", BASE64.encode(name));
-    let text = with_hello(&row.to_string())
-        .replace(&encode("read_repo_file"), &encode("hello"))
-        .replace(&encode("read_repo_file\u{200b}"), &encode("hello\u{200b}"));
-    serde_json::from_str(&text).unwrap()
-}
-
-fn with_hello(text: &str) -> String {
-    let arguments = text.replace("{\"path\": \"README.md\"}", "{}").replace("{\"path\":\"README.md\"}", "{}");
-    arguments.replace("read_repo_file", "hello")
+/// With the tree that the rows speak of.
+fn planted() -> TestEnv {
+    let env = TestEnv::with_config("root: repo\n");
+    plant(env.folder());
+    env
 }
 
 /// A payload that is described instead of written out.

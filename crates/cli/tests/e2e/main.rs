@@ -14,6 +14,7 @@ mod invalid;
 mod log;
 mod mcp_http;
 mod mcp_stdio;
+mod paths;
 mod reload;
 mod rest;
 mod shutdown;

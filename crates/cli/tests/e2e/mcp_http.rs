@@ -11,7 +11,7 @@ use crate::mcp_stdio::meta;
 
 const BOTH: &str = "application/json, text/event-stream";
 
-fn modern(server: &Server, method: &str, name: Option<&str>, params: Value) -> Answer {
+pub(crate) fn modern(server: &Server, method: &str, name: Option<&str>, params: Value) -> Answer {
     let mut params = params;
     params["_meta"] = meta();
     let body = json!({"jsonrpc": "2.0", "id": 1, "method": method, "params": params}).to_string();

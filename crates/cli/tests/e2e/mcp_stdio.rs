@@ -16,14 +16,14 @@ use crate::env::{PATIENCE, TestEnv, wait_for};
 const BOUNDED_KB: u64 = 120_000;
 
 /// A running `countersign mcp`. Killed when dropped.
-struct Session {
+pub(crate) struct Session {
     child: Child,
     input: Option<ChildStdin>,
     lines: mpsc::Receiver<String>,
 }
 
 impl Session {
-    fn start(env: &TestEnv, arguments: &[&str]) -> Self {
+    pub(crate) fn start(env: &TestEnv, arguments: &[&str]) -> Self {
         let (mut child, output) = spawn(env, arguments);
         let input = child.stdin.take();
         let (sender, lines) = mpsc::sync_channel(16);
@@ -46,6 +46,13 @@ impl Session {
     fn next(&self) -> Value {
         let line = self.lines.recv_timeout(PATIENCE).unwrap();
         serde_json::from_str(&line).unwrap_or_else(|error| panic!("{error}: {line}"))
+    }
+
+    /// One call that stands alone, and its answer.
+    pub(crate) fn call(&mut self, tool: &str, arguments: &Value) -> Value {
+        let params = json!({"name": tool, "arguments": arguments, "_meta": meta()});
+        self.send(&format!("{}\n", json!({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params})));
+        self.next()
     }
 
     /// Closes stdin; the exit code and how long the end took.

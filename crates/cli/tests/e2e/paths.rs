@@ -1,0 +1,179 @@
+//! The shared corpus on files: a tree full of traps, and what may and may not come out of it on every wire.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::os::unix::fs::symlink;
+use std::path::Path;
+
+use serde_json::{Value, json};
+
+use crate::env::TestEnv;
+use crate::mcp_http::modern;
+use crate::mcp_stdio::Session;
+
+/// What files hold that must not appear in any answer or log of these tools.
+const FORBIDDEN: [&str; 2] = ["CANARY_", "SECRETNAME_"];
+
+#[test]
+fn rows_hold_on_every_wire() {
+    let env = TestEnv::with_config("root: repo\nlimits: {rate_per_minute: {read_file: 0, grep_codebase: 0}}\n");
+    plant(env.folder());
+    let server = env.serve();
+    let mut session = Session::start(&env, &["mcp"]);
+    let listed = server.get("/v1/tools").json();
+    let tools = listed["tools"].as_array().unwrap();
+    let known: BTreeSet<_> = tools.iter().map(|tool| tool["name"].as_str().unwrap()).collect();
+    let rows = include_str!("../corpus/paths.jsonl").lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
+    let mut ran = 0;
+    for row in rows.filter(|row| known.contains(row["tool"].as_str().unwrap())) {
+        if !row["check"].is_null() || !row["needs"].is_null() || !row["profile"].is_null() || !row["steps"].is_null() {
+            continue;
+        }
+        let tool = row["tool"].as_str().unwrap();
+        let input = filled_in(&row["input"], env.folder());
+        let enveloped = server.post(&format!("/v1/tools/{tool}"), &json!({"args": input}).to_string()).json();
+        let enveloped = if enveloped["ok"] == json!(true) { enveloped["result"].clone() } else { enveloped };
+        let bare = server.post(&format!("/mcp/tool/{tool}"), &input.to_string()).json();
+        let over_http = modern(&server, "tools/call", Some(tool), json!({"name": tool, "arguments": input}));
+        let over_stdio = session.call(tool, &input);
+        let over_http = over_http.json();
+        for (wire, answer) in [
+            ("v1", &enveloped),
+            ("mcptool", &bare),
+            ("modern", &over_http["result"]["structuredContent"]),
+            ("stdio", &over_stdio["result"]["structuredContent"]),
+        ] {
+            check(&row, wire, answer);
+        }
+        ran += 1;
+    }
+    assert!(ran >= 60, "only {ran} rows ran");
+    drop(server);
+    let log = fs::read_to_string(env.path(".countersign/countersign.log")).unwrap();
+    assert!(FORBIDDEN.iter().all(|marker| !log.contains(marker)), "the log shows what no answer may");
+}
+
+fn check(row: &Value, wire: &str, answer: &Value) {
+    let text = answer.to_string();
+    assert!(FORBIDDEN.iter().all(|marker| !text.contains(marker)), "{wire}: {row}: {text}");
+    let code = &answer["code"];
+    assert_ne!(code, "INTERNAL_ERROR", "{wire}: {row}");
+    match row["expect"].as_str().unwrap() {
+        "allow" => {
+            assert_eq!(code, &Value::Null, "{wire}: {row}: {text}");
+            for (key, value) in row["eq"].as_object().into_iter().flatten() {
+                assert_eq!(answer[key], *value, "{wire}: {row}");
+            }
+            let wanted = row["must_contain"].as_str().unwrap_or_default();
+            assert!(text.contains(wanted), "{wire}: {row}: {text}");
+        }
+        "any" => {}
+        _ => {
+            let expected = &row["code"];
+            let right = expected.as_array().map_or(expected == code, |codes| codes.contains(code));
+            assert!(right, "{wire}: {code} for {row}");
+        }
+    }
+}
+
+/// `{{OUT}}` is the folder outside, `{{rep:X:N}}` is X repeated.
+fn filled_in(input: &Value, folder: &Path) -> Value {
+    let mut text = input.to_string().replace("{{OUT}}", folder.join("outside").to_str().unwrap());
+    while let Some(start) = text.find("{{rep:") {
+        let end = start + text[start..].find("}}").unwrap();
+        let (what, times) = text[start + 6..end].rsplit_once(':').unwrap();
+        let repeated = what.repeat(times.parse().unwrap());
+        text.replace_range(start..end + 2, &repeated);
+    }
+    serde_json::from_str(&text).unwrap()
+}
+
+/// The tree that the rows speak of, as far as the tools that read single files look at it.
+pub(crate) fn plant(folder: &Path) {
+    let repo = folder.join("repo");
+    let put = |path: &Path, text: &[u8]| {
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, text).unwrap();
+    };
+    for (name, marker) in [
+        ("README.md", "README"),
+        ("src/main.rs", "main_rs"),
+        ("src/lib.rs", "lib_rs"),
+        ("src/env.ts", "env_ts"),
+        ("src/environment.ts", "environment_ts"),
+        ("src/creds.rs", "creds_rs"),
+        ("src/tokens.rs", "tokens_rs"),
+        ("docs/dotenv.md", "dotenv_md"),
+        ("docs/git-guide.md", "git_guide"),
+        ("docs/.hidden", "hidden"),
+        (".gitattributes", "gitattributes"),
+        (".gitignore", "dotgitignore"),
+        (".github/workflows/ci.yml", "ci_yml"),
+        ("environment/prod.md", "env_dir"),
+        ("gitlike/config", "gitlike"),
+        ("a/b/c/d/e/f/g/deep.txt", "deep"),
+    ] {
+        put(&repo.join(name), format!("OK_{marker}\n").as_bytes());
+    }
+    put(&repo.join("node_modules/pkg/index.js"), b"MODULES_nm\n");
+    put(&repo.join("docs/exact_1mib.txt"), &vec![b'a'; 1024 * 1024]);
+    put(&repo.join("docs/over_1mib.txt"), &vec![b'a'; 1024 * 1024 + 1]);
+    put(&repo.join("docs/latin1.txt"), b"OK_latin1 caf\xe9\n");
+    for name in
+        [".env", ".env.production", ".envrc", ".Env.Test", "src/.env", ".git/config", "docs/.git", "a/.git/config"]
+    {
+        put(&repo.join(name), b"CANARY_inside\n");
+    }
+    for name in [
+        "config/secret.yaml",
+        "config/Secrets.yaml",
+        "secrets/readme.md",
+        "credentials.json",
+        "config/Credentials.toml",
+        "src/credential_store.rs",
+        "aws/credential",
+    ] {
+        put(&repo.join(name), b"SECRETNAME_inside\n");
+    }
+    for name in ["outside/canary.txt", "outside/sub/deep.txt", "repo-evil/readme.md"] {
+        put(&folder.join(name), b"CANARY_outside\n");
+    }
+    plant_links(folder, &repo);
+}
+
+fn plant_links(folder: &Path, repo: &Path) {
+    for (target, link) in [
+        ("../outside/canary.txt", "link_rel_file"),
+        ("../outside", "link_rel_dir"),
+        ("/", "link_root"),
+        ("/proc/self", "link_proc"),
+        ("..", "link_parent"),
+        ("loop_b", "loop_a"),
+        ("loop_a", "loop_b"),
+        ("missing_target", "dangling"),
+        ("README.md", "link_inside"),
+        (".env", "link_to_env"),
+        (".git", "link_to_git"),
+        ("secret.yaml", "config/innocent.yaml"),
+    ] {
+        symlink(target, repo.join(link)).unwrap();
+    }
+    symlink(folder.join("outside"), repo.join("link_abs_dir")).unwrap();
+    symlink(folder.join("outside/canary.txt"), repo.join("link_abs_file")).unwrap();
+    fs::hard_link(repo.join("README.md"), repo.join("hardlink_in.md")).unwrap();
+    assert!(std::process::Command::new("mkfifo").arg(repo.join("fifo")).status().unwrap().success());
+    drop(std::os::unix::net::UnixListener::bind(repo.join("sock")).unwrap());
+}
+
+#[test]
+fn our_own_files_are_nobodys() {
+    let env = TestEnv::with_config("log: {file: app.log}\n");
+    env.write("notes.md", "OK");
+    let server = env.serve();
+    let read = |path: &str| server.post("/mcp/tool/read_repo_file", &json!({"path": path}).to_string()).json();
+    assert_eq!(read("notes.md")["content"], "OK");
+    symlink(env.path(".countersign"), env.path("inside")).unwrap();
+    for path in ["countersign.yaml", "app.log", ".countersign/countersign.db", "inside/countersign.db"] {
+        assert_eq!(read(path)["code"], "ACCESS_DENIED", "{path}");
+    }
+}

@@ -1,0 +1,151 @@
+//! The root and the way into it. Nothing outside can be opened through it: the kernel resolves every path beneath an
+//! open folder (`openat2` where there is one), so no name is trusted after it was checked.
+
+use std::fs::File;
+use std::io::{self, Read as _};
+use std::os::fd::AsRawFd as _;
+use std::path::{Component, Path, PathBuf};
+
+use cap_std::ambient_authority;
+use cap_std::fs::{Dir, OpenOptions, OpenOptionsExt as _};
+
+use crate::PathPolicy;
+
+/// The longest path that systems take.
+const MAX_PATH_BYTES: usize = 4096;
+
+/// The folder whose files tools may see, without those of our own that lie in it.
+#[derive(Debug)]
+pub struct Root {
+    dir: Dir,
+    path: PathBuf,
+    /// Files and folders that no tool reads, resolved.
+    ours: Vec<PathBuf>,
+}
+
+/// A file that may be read, read.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Found {
+    pub bytes: Vec<u8>,
+    /// As it was asked for, without detours: relative to the root.
+    pub path: String,
+}
+
+/// Why a file is not given out. Which rule it was is not said: that would tell what is there.
+#[derive(Debug, thiserror::Error)]
+pub enum FileRefused {
+    #[error("access denied")]
+    Denied,
+    /// Nothing there, or nothing that is a file.
+    #[error("file not found")]
+    NotFound,
+    #[error("larger than {limit} bytes")]
+    TooLarge { limit: u64 },
+    #[error("cannot read the file")]
+    Io(#[source] io::Error),
+}
+
+impl Root {
+    /// `ours` is what no tool may see wherever it lies: data folder, log, configuration.
+    pub fn open(path: &Path, ours: &[PathBuf]) -> io::Result<Self> {
+        let path = path.canonicalize()?;
+        let dir = Dir::open_ambient_dir(&path, ambient_authority())?;
+        let ours = ours.iter().map(|place| resolved_as_far_as_it_exists(place)).collect();
+        Ok(Self { dir, path, ours })
+    }
+
+    /// Blocks on the disk; not for an async thread.
+    pub fn read(&self, policy: &PathPolicy, request: &str) -> Result<Found, FileRefused> {
+        let path = plain(policy, request)?;
+        let file = self.open_file(&path)?;
+        let about = file.metadata().map_err(FileRefused::Io)?;
+        if !about.is_file() {
+            return Err(FileRefused::NotFound);
+        }
+        self.check_what_it_is(policy, &file, &path)?;
+        let limit = policy.max_bytes;
+        let too_large = || FileRefused::TooLarge { limit };
+        if about.len() > limit {
+            return Err(too_large());
+        }
+        // It may have grown since; one byte too many is enough to know.
+        let mut bytes = Vec::with_capacity(usize::try_from(about.len()).unwrap_or_default() + 1);
+        file.take(limit + 1).read_to_end(&mut bytes).map_err(FileRefused::Io)?;
+        if bytes.len() as u64 > limit {
+            return Err(too_large());
+        }
+        Ok(Found { bytes, path })
+    }
+
+    fn open_file(&self, path: &str) -> Result<File, FileRefused> {
+        let mut options = OpenOptions::new();
+        // Without waiting for anyone to write into a pipe.
+        let flags = rustix::fs::OFlags::NONBLOCK | rustix::fs::OFlags::NOCTTY;
+        options.read(true).custom_flags(flags.bits().cast_signed());
+        match self.dir.open_with(path, &options) {
+            Ok(file) => Ok(file.into_std()),
+            #[expect(clippy::wildcard_enum_match_arm, reason = "whatever else can go wrong is not the caller's doing")]
+            Err(error) => Err(match error.kind() {
+                io::ErrorKind::PermissionDenied => FileRefused::Denied,
+                io::ErrorKind::NotFound
+                | io::ErrorKind::NotADirectory
+                | io::ErrorKind::IsADirectory
+                | io::ErrorKind::InvalidFilename
+                | io::ErrorKind::InvalidInput => FileRefused::NotFound,
+                // Links that lead in a circle, and sockets and devices without anybody behind them.
+                _ if is_no_file(&error) => FileRefused::NotFound,
+                _ => FileRefused::Io(error),
+            }),
+        }
+    }
+
+    /// The rules again, on where the handle really leads.
+    fn check_what_it_is(&self, policy: &PathPolicy, file: &File, path: &str) -> Result<(), FileRefused> {
+        let found = self.resolved(file, path).map_err(FileRefused::Io)?;
+        let inside = found.strip_prefix(&self.path).map_err(|_| FileRefused::Denied)?;
+        let blocked = |component: Component<'_>| policy.blocks(&component.as_os_str().to_string_lossy());
+        if inside.components().any(blocked) || self.ours.iter().any(|place| found.starts_with(place)) {
+            return Err(FileRefused::Denied);
+        }
+        Ok(())
+    }
+
+    /// Asked of the handle itself where the system can be asked; by name otherwise.
+    fn resolved(&self, file: &File, path: &str) -> io::Result<PathBuf> {
+        if cfg!(target_os = "linux") {
+            return std::fs::read_link(format!("/proc/self/fd/{}", file.as_raw_fd()));
+        }
+        self.dir.canonicalize(path).map(|inside| self.path.join(inside))
+    }
+}
+
+/// The request without `.` and doubled slashes, if the rules let it through.
+fn plain(policy: &PathPolicy, request: &str) -> Result<String, FileRefused> {
+    if request.starts_with('/') || policy.goes_up(request) || request.contains('\0') {
+        return Err(FileRefused::Denied);
+    }
+    let components: Vec<&str> =
+        request.split('/').filter(|component| !component.is_empty() && *component != ".").collect();
+    if components.iter().any(|component| policy.blocks(component)) {
+        return Err(FileRefused::Denied);
+    }
+    let path = components.join("/");
+    if path.is_empty() || path.len() > MAX_PATH_BYTES { Err(FileRefused::NotFound) } else { Ok(path) }
+}
+
+/// A file that is not there yet will be where its folder leads.
+fn resolved_as_far_as_it_exists(place: &Path) -> PathBuf {
+    if let Ok(resolved) = place.canonicalize() {
+        return resolved;
+    }
+    match (place.parent(), place.file_name()) {
+        (Some(folder), Some(name)) => resolved_as_far_as_it_exists(folder).join(name),
+        _ => place.to_owned(),
+    }
+}
+
+fn is_no_file(error: &io::Error) -> bool {
+    use rustix::io::Errno;
+    let raw = error.raw_os_error().map(Errno::from_raw_os_error);
+    matches!(raw, Some(Errno::LOOP | Errno::NXIO | Errno::NODEV | Errno::NAMETOOLONG))
+}
