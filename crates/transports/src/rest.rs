@@ -98,7 +98,8 @@ impl Service {
         match route {
             Route::Tool(tool) if asked.head.method == Method::POST => self.call_enveloped(tool, asked).await,
             Route::Tool(tool) => self.show_tool(tool, &asked.caller),
-            Route::Mcp => self.mcp.handle(asked.head, asked.body, asked.caller).await,
+            // Boxed: a future is moved as a whole, and the SDK's is many times as large as all others together.
+            Route::Mcp => Box::pin(self.mcp.handle(asked.head, asked.body, asked.caller)).await,
             Route::BareTool(tool) => self.call_bare(tool, asked).await,
             Route::Tools => Ok(self.list_tools(&asked.caller)),
             Route::Stats => Ok(self.stats(&asked.caller)),

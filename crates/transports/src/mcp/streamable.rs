@@ -99,7 +99,7 @@ impl Streamable {
         let there = !closing || self.is_open(&head.headers).await;
         head.extensions.insert(caller);
         accept_both(&mut head.headers);
-        let mut response = self.service.handle(Request::from_parts(head, Full::new(bytes))).await;
+        let mut response = Box::pin(self.service.handle(Request::from_parts(head, Full::new(bytes)))).await;
         if closing && response.status() == StatusCode::ACCEPTED {
             if !there {
                 return Err(no_session());
