@@ -103,14 +103,11 @@ impl Server {
 
     /// The ratio at the level where it is worst: a target holds at every level or not at all.
     pub(super) fn worst_cpu_ratio(&self) -> f64 {
-        self.levels.iter().map(|level| level.cpu_ratio).fold(0.0, f64::max)
+        worst(self.levels.iter().map(|level| level.cpu_ratio), f64::max)
     }
-}
 
-impl Server {
-    /// Likewise.
     pub(super) fn worst_rps_ratio(&self) -> f64 {
-        self.levels.iter().map(|level| level.rps_ratio).fold(f64::INFINITY, f64::min)
+        worst(self.levels.iter().map(|level| level.rps_ratio), f64::min)
     }
 }
 
@@ -142,6 +139,13 @@ impl Target {
     pub(super) fn new(what: &'static str, measured: f64, limit: f64) -> Self {
         Self { what, measured, limit, met: measured <= limit }
     }
+}
+
+/// Not a number where one of them is none, which `max` and `min` would pass over.
+fn worst(ratios: impl Iterator<Item = f64>, of_two: fn(f64, f64) -> f64) -> f64 {
+    ratios
+        .reduce(|one, other| if one.is_nan() || other.is_nan() { f64::NAN } else { of_two(one, other) })
+        .unwrap_or(f64::NAN)
 }
 
 /// Not a number where there are no values.
@@ -180,6 +184,16 @@ mod tests {
         assert!((worst("floor") - 1.0).abs() < 1e-9);
         assert!((worst("ours") - 1.5).abs() < 1e-9);
         assert!(worst("nobody").is_nan());
+    }
+
+    #[test]
+    fn a_level_without_a_measurement_is_no_good_level() {
+        for (ratios, highest, lowest) in [(vec![1.0, 3.0, 2.0], 3.0, 1.0), (vec![1.0, f64::NAN], f64::NAN, f64::NAN)] {
+            let of = |of_two| worst(ratios.iter().copied(), of_two);
+            assert_eq!(of(f64::max).to_bits(), f64::to_bits(highest), "{ratios:?}");
+            assert_eq!(of(f64::min).to_bits(), f64::to_bits(lowest), "{ratios:?}");
+        }
+        assert!(worst(std::iter::empty(), f64::max).is_nan());
     }
 
     #[test]

@@ -24,7 +24,7 @@ const ANY: &[&str] = &["*"];
 /// Other people's crates that only some of ours may use.
 const EXTERNALS: [(&str, &[&str]); 6] = [
     ("anyhow", &["countersign", "xtask"]),
-    ("axum", &["countersign-transports", "xtask"]),
+    ("axum", &["xtask"]),
     ("hyper", &["countersign-transports", "xtask"]),
     ("hyper-util", &["countersign-transports", "xtask"]),
     ("rmcp", &["countersign-host", "countersign-transports"]),

@@ -108,6 +108,15 @@ fn head_and_body_must_agree() {
     assert_eq!(send("2026-07-28", "tools/call", Some("other")), (400, Some(-32020)));
     assert_eq!(send("2026-07-28", "tools/call", None), (400, Some(-32020)));
     assert_eq!(send("2025-11-25", "tools/call", Some("hello")), (400, Some(-32020)));
+    let without_version =
+        [("content-type", "application/json"), ("accept", BOTH), ("mcp-method", "tools/call"), ("mcp-name", "hello")];
+    let answer = request(server.address, "POST", "/mcp", &without_version, body.as_bytes());
+    assert_eq!((answer.status, &answer.json()["error"]["code"]), (400, &json!(-32020)), "no version in the head");
+    let future = body.replace("2026-07-28", "2099-01-01");
+    let headers = [&without_version[..], &[("mcp-protocol-version", "2099-01-01")]].concat();
+    let answer = request(server.address, "POST", "/mcp", &headers, future.as_bytes());
+    assert_eq!((answer.status, &answer.json()["error"]["code"]), (400, &json!(-32022)), "a version of the future");
+    assert!(answer.json()["error"]["data"]["supported"].as_array().unwrap().contains(&json!("2026-07-28")));
     let unknown = modern(&server, "no/such", None, json!({}));
     assert_eq!((unknown.status, &unknown.json()["error"]["code"]), (404, &json!(-32601)));
     let unknown = modern(&server, "tools/call", Some("nothing"), json!({"name": "nothing"}));

@@ -131,11 +131,7 @@ impl Shared {
             (Err(NoAnswer::InputRequired(required)), Some(binding)) => {
                 Ok(json!(self.seals.input_required(&required, &binding)?).to_string())
             }
-            (Err(NoAnswer::MissingCapability(capability)), _) => Err(translate::missing(capability)),
-            (Err(NoAnswer::UnknownTool), _) => Err(translate::unknown_tool(&tool)),
-            (Err(NoAnswer::Cancelled | NoAnswer::InputRequired(_)), _) => {
-                Err(ErrorData::internal_error("Cancelled", None))
-            }
+            (Err(reason), _) => Err(translate::no_answer(&reason, &tool)),
         }
     }
 }

@@ -91,10 +91,7 @@ impl ServerHandler for Endpoint {
             Err(NoAnswer::InputRequired(required)) => {
                 Ok(self.shared.seals.input_required(&required, &binding(&asked_with))?.into())
             }
-            Err(NoAnswer::UnknownTool) => Err(translate::unknown_tool(&tool)),
-            Err(NoAnswer::MissingCapability(capability)) => Err(translate::missing(capability)),
-            // Nobody reads this.
-            Err(NoAnswer::Cancelled) => Err(ErrorData::internal_error("Cancelled", None)),
+            Err(reason) => Err(translate::no_answer(&reason, &tool)),
         }
     }
 

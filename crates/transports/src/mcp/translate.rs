@@ -3,6 +3,7 @@
 use countersign_contract::{
     Capability, Code, Content, Offers, PromptText, Question, Rejection, Reply, Subject, ToolError,
 };
+use countersign_host::NoAnswer;
 use rmcp::model::{
     CallToolResult, ClientCapabilities, ContentBlock, ErrorCode, ErrorData, GetPromptResult, InputRequest, Reference,
     ServerCapabilities,
@@ -73,8 +74,14 @@ pub(super) fn capability_name(capability: Capability) -> &'static str {
     }
 }
 
-pub(super) fn unknown_tool(name: &str) -> ErrorData {
-    ErrorData::invalid_params(format!("Unknown tool: {}", shown(name)), None)
+/// Why a call of this tool has no result; questions to the client are none of these.
+pub(super) fn no_answer(reason: &NoAnswer, tool: &str) -> ErrorData {
+    match reason {
+        NoAnswer::UnknownTool => ErrorData::invalid_params(format!("Unknown tool: {}", shown(tool)), None),
+        NoAnswer::MissingCapability(capability) => missing(*capability),
+        // Nobody reads this.
+        NoAnswer::Cancelled | NoAnswer::InputRequired(_) => ErrorData::internal_error("Cancelled", None),
+    }
 }
 
 pub(super) fn missing(capability: Capability) -> ErrorData {
