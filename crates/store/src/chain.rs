@@ -44,7 +44,9 @@ pub(crate) struct Opening {
 }
 
 impl ChainHash {
-    pub fn as_bytes(&self) -> &[u8; 32] {
+    pub(crate) const BYTES: usize = 32;
+
+    pub fn as_bytes(&self) -> &[u8; Self::BYTES] {
         &self.0
     }
 

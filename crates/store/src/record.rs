@@ -100,12 +100,16 @@ impl Draft {
         Ok(Self { text })
     }
 
-    pub(crate) fn with_seq(&self, seq: i64) -> String {
-        let mut text = String::with_capacity(self.text.len() + SEQ_DIGITS_MAX + 1);
+    /// How long the record's text becomes at most.
+    pub(crate) fn max_len(&self) -> usize {
+        self.text.len() + SEQ_DIGITS_MAX + 1
+    }
+
+    /// Adds the record's text: one line, as JSON without spaces has no line breaks.
+    pub(crate) fn write_with_seq(&self, seq: i64, text: &mut String) {
         text.push_str(&self.text);
         text.push_str(&seq.to_string());
         text.push('}');
-        text
     }
 }
 
@@ -174,7 +178,7 @@ pub(crate) mod tests {
         let abandoned = AuditEntry { event: AuditEvent::Abandoned, ..intent() };
         let asked = AuditEntry { event: AuditEvent::Asked, ..intent() };
         for entry in [answered(), intent(), failed(), asked, abandoned] {
-            let text = Draft::of_entry(&entry).unwrap().with_seq(17);
+            let text = text(&Draft::of_entry(&entry).unwrap(), 17);
             let mut value = serde_json::to_value(&entry).unwrap();
             value["seq"] = json!(17);
             assert_eq!(serde_json::from_str::<Value>(&text).unwrap(), value, "{text}");
@@ -187,10 +191,17 @@ pub(crate) mod tests {
     #[test]
     fn gaps_read_back_too() {
         let gap = Gap { at: "2026-11-15T03:00:00Z".parse().unwrap(), lost: 12 };
-        let text = Draft::of_gap(gap).unwrap().with_seq(3);
+        let text = text(&Draft::of_gap(gap).unwrap(), 3);
         assert_eq!(text, r#"{"at":"2026-11-15T03:00:00Z","event":"gap","lost":12,"seq":3}"#);
         assert_eq!(parse(text.as_bytes()).unwrap(), RecordBody::Gap(gap));
         assert_eq!(serde_json::from_str::<Marks>(&text).unwrap(), Marks { seq: 3, lost: 12 });
+    }
+
+    pub(crate) fn text(draft: &Draft, seq: i64) -> String {
+        let mut text = String::new();
+        draft.write_with_seq(seq, &mut text);
+        assert!(text.len() <= draft.max_len() && !text.contains('\n'), "{text}");
+        text
     }
 
     pub(crate) fn answered() -> AuditEntry {

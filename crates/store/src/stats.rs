@@ -142,7 +142,7 @@ mod tests {
     use countersign_contract::{AuditEntry, AuditEvent, Code};
 
     use super::{Durations, Tally, ToolStats};
-    use crate::record::tests::answered;
+    use crate::record::tests::{answered, text};
     use crate::record::{Draft, Gap};
 
     #[test]
@@ -159,7 +159,7 @@ mod tests {
         add(&mut tally, &AuditEntry { at: "2025-12-31T23:59:59Z".parse().unwrap(), ..answered() });
         let other = "add_task".parse().unwrap();
         add(&mut tally, &AuditEntry { event: AuditEvent::Abandoned, tool: other, duration_us: None, ..answered() });
-        tally.record(Draft::of_gap(Gap { at: answered().at, lost: 9 }).unwrap().with_seq(1).as_bytes());
+        tally.record(text(&Draft::of_gap(Gap { at: answered().at, lost: 9 }).unwrap(), 1).as_bytes());
         tally.record(b"not a record");
 
         let add_task = ToolStats { tool: "add_task".to_owned(), calls: 1, abandoned: 1, ..ToolStats::default() };
@@ -176,6 +176,6 @@ mod tests {
     }
 
     fn add(tally: &mut Tally, entry: &AuditEntry) {
-        tally.record(Draft::of_entry(entry).unwrap().with_seq(1).as_bytes());
+        tally.record(text(&Draft::of_entry(entry).unwrap(), 1).as_bytes());
     }
 }

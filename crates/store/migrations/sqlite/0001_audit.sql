@@ -20,9 +20,11 @@ CREATE TABLE audit_link (
 -- For the question which chains have grown since.
 CREATE INDEX audit_link_target ON audit_link (chain, seq);
 
--- `body` is the exact text that was hashed. The key is the chain's id and, in its lower 32 bits, the record's number:
--- with (chain, seq) as the key, WITHOUT ROWID, a record cost twice as much to add. No foreign key to `audit_chain`: it
--- would cost a lookup per record, and verification finds records without a chain anyway.
+-- One row for records that were committed together, a few at a time: as many rows as records would cost twice as much.
+-- `body` has the exact text that was hashed, a line for each record, and `hash` has their hashes in the same order. The
+-- key is the chain's id and, in its lower 32 bits, the number of the last record: with (chain, seq) as the key, WITHOUT
+-- ROWID, a row cost twice as much to add. No foreign key to `audit_chain`: it would cost a lookup per row, and
+-- verification finds records without a chain anyway.
 CREATE TABLE audit_record (
     place INTEGER PRIMARY KEY,
     body  TEXT NOT NULL,

@@ -14,9 +14,12 @@ use crate::backlog::Carried;
 use crate::chain::{ChainHash, Head, Link, Opening};
 use crate::record::Draft;
 
-/// A statement costs as much as several rows, so rows go in by the hundred. What is left goes by halves, so that few
-/// sizes of statement suffice and all stay prepared.
-const ROWS_PER_INSERT: usize = 128;
+/// A row costs as much as several records, so records share one when they come together. So many fit on a page.
+const RECORDS_PER_ROW: usize = 16;
+
+/// A statement costs as much as several rows. What is left goes by halves, so that few sizes of statement suffice and
+/// all stay prepared.
+const ROWS_PER_INSERT: usize = 16;
 const INSERT_SIZES: usize = ROWS_PER_INSERT.ilog2() as usize + 1;
 
 /// What fits into the lower half of a record's key. A longer chain is continued in a new one.
@@ -51,10 +54,13 @@ struct Attempt {
     carried: Carried,
 }
 
-struct NewRecord {
-    seq: i64,
-    body: String,
-    hash: ChainHash,
+/// Records that follow each other.
+#[derive(Default)]
+struct NewRow {
+    last_seq: i64,
+    /// A line each.
+    bodies: String,
+    hashes: Vec<u8>,
 }
 
 impl ChainWriter {
@@ -115,14 +121,14 @@ impl ChainWriter {
             Some(chain) => (chain.clone(), None),
             None => open(connection).await.map(|(chain, opening)| (chain, Some(opening)))?,
         };
-        let (head, records) = follow(before.head, drafts);
+        let (head, rows) = follow(before.head, drafts);
         let after = OwnChain { head, ..before.clone() };
         self.attempt = Some(Attempt { chain: after.clone(), carried });
         match opening {
             Some(opening) => insert_chain(connection, &after, &opening).await?,
             None => move_head(connection, &before, &after).await?,
         }
-        self.insert(connection, after.id, records).await?;
+        self.insert(connection, after.id, rows).await?;
         Ok(Some(after))
     }
 
@@ -138,14 +144,14 @@ impl ChainWriter {
         &self,
         connection: &mut SqliteConnection,
         chain: i64,
-        records: Vec<NewRecord>,
+        rows: Vec<NewRow>,
     ) -> Result<(), sqlx::Error> {
-        let mut records = records.into_iter();
-        while records.len() > 0 {
-            let size = records.len().min(ROWS_PER_INSERT).ilog2() as usize;
+        let mut rows = rows.into_iter();
+        while rows.len() > 0 {
+            let size = rows.len().min(ROWS_PER_INSERT).ilog2() as usize;
             let mut query = sqlx::query(AssertSqlSafe(Arc::clone(&self.inserts[size])));
-            for record in records.by_ref().take(1 << size) {
-                query = query.bind(place(chain, record.seq)).bind(record.body).bind(record.hash.as_bytes().to_vec());
+            for row in rows.by_ref().take(1 << size) {
+                query = query.bind(place(chain, row.last_seq)).bind(row.bodies).bind(row.hashes);
             }
             query.execute(&mut *connection).await?;
         }
@@ -153,12 +159,12 @@ impl ChainWriter {
     }
 }
 
-/// The key of a record. One number, because appending under two costs twice as much.
+/// The key of the row that ends with this record. One number, because appending under two costs twice as much.
 pub(super) fn place(chain: i64, seq: i64) -> i64 {
     chain.saturating_mul(1 << SEQ_BITS).saturating_add(seq)
 }
 
-/// The keys of all records that a chain can have.
+/// The keys of all rows that a chain can have.
 pub(super) fn places(chain: i64) -> RangeInclusive<i64> {
     place(chain, 0)..=place(chain, SEQ_MAX)
 }
@@ -170,15 +176,27 @@ fn insert_statement(rows: usize) -> Arc<str> {
     text.into()
 }
 
-fn follow(mut head: Head, drafts: &[&Draft]) -> (Head, Vec<NewRecord>) {
-    let records = drafts.iter().map(|draft| {
-        let seq = head.seq + 1;
-        let body = draft.with_seq(seq);
-        head = Head { seq, hash: head.hash.followed_by(body.as_bytes()) };
-        NewRecord { seq, body, hash: head.hash }
+fn follow(mut head: Head, drafts: &[&Draft]) -> (Head, Vec<NewRow>) {
+    let rows = drafts.chunks(RECORDS_PER_ROW).map(|drafts| {
+        let mut row = NewRow {
+            bodies: String::with_capacity(drafts.iter().map(|draft| draft.max_len() + 1).sum()),
+            hashes: Vec::with_capacity(drafts.len() * ChainHash::BYTES),
+            ..NewRow::default()
+        };
+        for draft in drafts {
+            if !row.bodies.is_empty() {
+                row.bodies.push('\n');
+            }
+            let start = row.bodies.len();
+            row.last_seq = head.seq + 1;
+            draft.write_with_seq(row.last_seq, &mut row.bodies);
+            head = Head { seq: row.last_seq, hash: head.hash.followed_by(&row.bodies.as_bytes()[start..]) };
+            row.hashes.extend_from_slice(head.hash.as_bytes());
+        }
+        row
     });
-    let records = records.collect();
-    (head, records)
+    let rows = rows.collect();
+    (head, rows)
 }
 
 /// Decides what the new chain is; nothing is written yet. The write lock is held, so no other process does the same.

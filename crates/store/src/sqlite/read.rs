@@ -30,7 +30,7 @@ const ACQUIRE_TIMEOUT: Duration = Duration::from_secs(10);
 const CLOSE_TIMEOUT: Duration = Duration::from_secs(2);
 
 const CHAINS_PER_PAGE: i64 = 256;
-const RECORDS_PER_PAGE: i64 = 512;
+const ROWS_PER_PAGE: i64 = 64;
 
 /// Between looking at the file and connecting to it someone may replace it, once by accident.
 const ACQUIRE_ATTEMPTS: usize = 3;
@@ -77,9 +77,15 @@ impl Reader {
                     WHERE instr(body, ?) > 0 ORDER BY place";
         let wanted = format!("\"request_id\":\"{request_id}\"");
         let mut connection = self.acquire().await?;
-        let rows = sqlx::query(text).bind(wanted).fetch_all(&mut *connection).await;
+        let rows = sqlx::query(text).bind(&wanted).fetch_all(&mut *connection).await;
         let rows = rows.map_err(|source| self.read_error(source))?;
-        rows.iter().map(|row| self.record(row)).collect()
+        let mut found = Vec::new();
+        for row in &rows {
+            let shared = records(row).map_err(|source| self.read_error(source))?;
+            let wanted = shared.filter(|record| contains(record.body, wanted.as_bytes()));
+            wanted.map(|record| read(record).map(|record| found.push(record))).collect::<Result<(), _>>()?;
+        }
+        Ok(found)
     }
 
     pub(crate) async fn export(
@@ -118,10 +124,10 @@ impl Reader {
         let mut connection = self.acquire().await?;
         let mut next_place = Some(i64::MIN);
         while let Some(from) = next_place {
-            let page = sqlx::query(text).bind(from).bind(RECORDS_PER_PAGE).fetch_all(&mut *connection).await;
+            let page = sqlx::query(text).bind(from).bind(ROWS_PER_PAGE).fetch_all(&mut *connection).await;
             let page = page.map_err(read_error)?;
             for row in &page {
-                each(raw_record(row).map_err(read_error)?)?;
+                records(row).map_err(read_error)?.try_for_each(&mut each)?;
             }
             next_place = match page.last() {
                 Some(last) => last.try_get::<i64, _>(4).map_err(read_error)?.checked_add(1),
@@ -156,15 +162,6 @@ impl Reader {
         }
     }
 
-    fn record(&self, row: &SqliteRow) -> Result<Record, StoreError> {
-        let raw = raw_record(row).map_err(|source| self.read_error(source))?;
-        let (chain, seq) = (raw.chain, raw.seq);
-        let unreadable = |source| StoreError::UnreadableRecord { chain, seq, source };
-        let hash = ChainHash::from_stored(raw.hash)
-            .ok_or_else(|| unreadable(serde::de::Error::invalid_length(raw.hash.len(), &"a hash of 32 bytes")))?;
-        Ok(Record { chain, seq, hash, body: parse(raw.body).map_err(unreadable)? })
-    }
-
     fn read_error(&self, source: sqlx::Error) -> StoreError {
         if is_damage(&source) {
             return StoreError::Corrupt { path: self.place.database().to_owned(), source };
@@ -194,7 +191,7 @@ async fn verify(snapshot: &mut SqliteConnection) -> Result<Verdict, sqlx::Error>
     // To a chain that is gone as a whole, it is a finding already.
     let text = "SELECT opening FROM audit_link LEFT JOIN audit_record \
                 ON place = (audit_link.chain << 32) + audit_link.seq \
-                WHERE audit_record.hash IS NOT audit_link.hash \
+                WHERE substr(audit_record.hash, -32) IS NOT audit_link.hash \
                 AND audit_link.chain IN (SELECT id FROM audit_chain) ORDER BY opening, audit_link.chain";
     let mut broken = sqlx::query_scalar(text).fetch(&mut *snapshot);
     while let Some(opening) = broken.try_next().await? {
@@ -230,8 +227,9 @@ async fn verify_chain(
     let text = "SELECT chain, seq, CAST(body AS BLOB), CAST(hash AS BLOB) FROM audit_record WHERE place BETWEEN ? AND ? ORDER BY place";
     let mut rows = sqlx::query(text).bind(places.start()).bind(places.end()).fetch(snapshot);
     while let Some(row) = rows.try_next().await? {
-        let RawRecord { chain: _, seq, hash, body } = raw_record(&row)?;
-        verifier.record(&mut walk, StoredRecord { seq, body, hash });
+        for RawRecord { chain: _, seq, hash, body } in records(&row)? {
+            verifier.record(&mut walk, StoredRecord { seq, body, hash });
+        }
     }
     verifier.end(&walk);
     Ok(())
@@ -270,6 +268,27 @@ fn text_in(row: &SqliteRow, column: usize) -> Result<Option<String>, sqlx::Error
     Ok(String::from_utf8(row.try_get(column)?).ok())
 }
 
-fn raw_record(row: &SqliteRow) -> Result<RawRecord<'_>, sqlx::Error> {
-    Ok(RawRecord { chain: row.try_get(0)?, seq: row.try_get(1)?, body: row.try_get(2)?, hash: row.try_get(3)? })
+/// The records that share a row. It may be forged: where it has more lines than hashes, or more hashes than lines, the
+/// other is empty.
+fn records(row: &SqliteRow) -> Result<impl Iterator<Item = RawRecord<'_>>, sqlx::Error> {
+    let (chain, last_seq): (i64, i64) = (row.try_get(0)?, row.try_get(1)?);
+    let (bodies, hashes): (&[u8], &[u8]) = (row.try_get(2)?, row.try_get(3)?);
+    let bodies = bodies.split(|byte| *byte == b'\n');
+    let mut hashes = hashes.chunks(ChainHash::BYTES);
+    let count = bodies.clone().count().max(hashes.len());
+    let bodies = bodies.chain(std::iter::repeat(&[][..])).take(count);
+    let seqs = (0..count).rev().map(move |later| last_seq.saturating_sub(i64::try_from(later).unwrap_or(i64::MAX)));
+    Ok(bodies.zip(seqs).map(move |(body, seq)| RawRecord { chain, seq, hash: hashes.next().unwrap_or_default(), body }))
+}
+
+fn read(record: RawRecord<'_>) -> Result<Record, StoreError> {
+    let RawRecord { chain, seq, hash, body } = record;
+    let unreadable = |source| StoreError::UnreadableRecord { chain, seq, source };
+    let hash = ChainHash::from_stored(hash)
+        .ok_or_else(|| unreadable(serde::de::Error::invalid_length(hash.len(), &"a hash of 32 bytes")))?;
+    Ok(Record { chain, seq, hash, body: parse(body).map_err(unreadable)? })
+}
+
+fn contains(text: &[u8], wanted: &[u8]) -> bool {
+    text.windows(wanted.len()).any(|part| part == wanted)
 }

@@ -21,7 +21,7 @@ use super::audit::ChainWriter;
 use super::commit::{CommitError, Committed, Done, Effect, Outcome, Request, WriteFailure, commit, job};
 use super::connect::{Connected, IfMissing, Place, connect};
 use crate::StoreError;
-use crate::backlog::Backlog;
+use crate::backlog::{BATCH_MAX, Backlog};
 use crate::record::Draft;
 
 /// Also the most that share one transaction: more would make the first of them wait for the last.
@@ -33,7 +33,7 @@ const BATCHED_MAX: usize = 4096;
 /// The first entry of a batch waits no longer than this, and a batch of this size does not wait. A kill loses what is
 /// waiting and what is being written: under full load, up to twice [`BATCHED_MAX`] records of reads.
 const FLUSH_AFTER: Duration = Duration::from_millis(100);
-const FLUSH_AT: usize = 512;
+const FLUSH_AT: usize = BATCH_MAX;
 
 /// A write that takes longer is stuck: another process keeps the database locked, or the disk does not answer. From
 /// then on batched entries are taken out of the queue, so that their callers do not wait with it.

@@ -269,6 +269,64 @@ async fn findings_are_bounded() {
     assert_eq!((findings.len(), unlisted), (1000, 100));
 }
 
+/// Twenty records at once take two rows, of sixteen and of four.
+#[tokio::test]
+async fn tampering_with_a_row_that_records_share_is_found_too() {
+    for (what, statements, found) in [
+        (
+            "a changed record in the middle",
+            "UPDATE audit_record SET body = replace(body, '\"seq\":7}', '\"seq\": 7}')",
+            record(Changed, 1, 7),
+        ),
+        (
+            "a changed hash in the middle",
+            "UPDATE audit_record SET hash = CAST(substr(hash, 1, 64) || zeroblob(32) || substr(hash, 97) AS BLOB) \
+             WHERE seq = 16",
+            record(Changed, 1, 3),
+        ),
+        ("a removed row", "DELETE FROM audit_record WHERE seq = 16", Finding { count: 16, ..record(Missing, 1, 1) }),
+        (
+            "a removed last row",
+            "DELETE FROM audit_record WHERE seq = 20",
+            Finding { count: 4, ..record(Missing, 1, 17) },
+        ),
+        (
+            "a removed first record",
+            "UPDATE audit_record SET body = substr(body, instr(body, char(10)) + 1), hash = substr(hash, 33) \
+             WHERE seq = 16",
+            record(Missing, 1, 1),
+        ),
+        ("a cut hash", "UPDATE audit_record SET hash = substr(hash, 1, 511) WHERE seq = 16", record(Unreadable, 1, 16)),
+    ] {
+        let folder = tempfile::tempdir().unwrap();
+        let store = Store::open(folder.path()).await.unwrap();
+        for _ in 0..20 {
+            store.audit_log().append(answered(), Durability::Batched).await.unwrap();
+        }
+        store.close().await.unwrap();
+        let verdict = verify_after(folder.path(), "SELECT 1").await;
+        assert_eq!(verdict, Verdict::Verified(Extent { chains: 1, records: 20, lost: 0 }));
+        let verdict = verify_after(folder.path(), statements).await;
+        let Verdict::Broken { findings, .. } = verdict else { panic!("{what}: {verdict:?}") };
+        assert_eq!(findings, [found], "{what}");
+    }
+    for (what, statements) in [
+        ("a removed record", "UPDATE audit_record SET body = replace(body, '\"seq\":7}' || char(10), '')"),
+        ("one hash more", "UPDATE audit_record SET hash = CAST(hash || zeroblob(32) AS BLOB) WHERE seq = 20"),
+        ("one byte more", "UPDATE audit_record SET hash = CAST(hash || x'00' AS BLOB) WHERE seq = 20"),
+        ("one line more", "UPDATE audit_record SET body = body || char(10) WHERE seq = 20"),
+    ] {
+        let folder = tempfile::tempdir().unwrap();
+        let store = Store::open(folder.path()).await.unwrap();
+        for _ in 0..20 {
+            store.audit_log().append(answered(), Durability::Batched).await.unwrap();
+        }
+        store.close().await.unwrap();
+        let verdict = verify_after(folder.path(), statements).await;
+        assert!(matches!(verdict, Verdict::Broken { .. }), "{what}: {verdict:?}");
+    }
+}
+
 async fn write_chains(folder: &Path) {
     for _ in 0..CHAINS {
         write_chain(folder).await;
@@ -278,7 +336,7 @@ async fn write_chains(folder: &Path) {
 async fn write_chain(folder: &Path) {
     let store = Store::open(folder).await.unwrap();
     for _ in 0..RECORDS {
-        store.audit_log().append(answered(), Durability::Batched).await.unwrap();
+        store.audit_log().append(answered(), Durability::Synced).await.unwrap();
     }
     store.close().await.unwrap();
 }
