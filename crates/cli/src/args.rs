@@ -53,6 +53,14 @@ pub(crate) enum Command {
         #[arg(long, value_name = "DURATION")]
         since: Option<String>,
     },
+    /// See and decide calls that wait for a person [default: list]
+    Approvals {
+        #[command(subcommand)]
+        command: Option<ApprovalsCommand>,
+        /// With the list: stay, and print calls as they come to wait
+        #[arg(long, global = true)]
+        watch: bool,
+    },
     /// Verify or read the audit log [default: verify]
     Audit {
         #[command(subcommand)]
@@ -97,6 +105,27 @@ pub(crate) enum ContractsCommand {
     Export { folder: PathBuf },
     /// Compare the contracts in a folder with the ones in force
     Check { folder: PathBuf },
+}
+
+#[derive(Debug, Clone, Subcommand)]
+pub(crate) enum ApprovalsCommand {
+    /// List the calls that wait
+    List,
+    /// Print all that one call would do
+    Show {
+        #[arg(value_name = "ID")]
+        id: String,
+    },
+    /// Let one call be made, once
+    Approve {
+        #[arg(value_name = "ID")]
+        id: String,
+    },
+    /// Refuse one call
+    Deny {
+        #[arg(value_name = "ID")]
+        id: String,
+    },
 }
 
 #[derive(Debug, Clone, Subcommand)]

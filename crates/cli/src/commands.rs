@@ -1,5 +1,6 @@
 //! One file per command; this one sends each to its place.
 
+mod approvals;
 mod audit;
 mod call;
 mod client;
@@ -27,6 +28,7 @@ pub(crate) fn run(arguments: Arguments) -> Result<ExitCode, CommandError> {
         Command::Call(call) => call::run(&common, &call),
         Command::Contracts(command) => contracts::run(&common, command),
         Command::Stats { since } => stats::run(&common, since.as_deref()),
+        Command::Approvals { command, watch } => approvals::run(&common, command, watch),
         Command::Audit { command } => audit::run(&common, command),
         Command::Client(ClientCommand::Config(arguments)) => client::config(&common, &arguments),
         Command::Config { command } => config::run(&common, command),

@@ -1,17 +1,19 @@
 //! Where the crates meet: configuration in, a running host out.
 
 use std::collections::BTreeSet;
+use std::net::SocketAddr;
 use std::sync::Arc;
 
 use anyhow::Context as _;
-use countersign_contract::{Access, BoxFuture, Caller, ToolName, closest};
-use countersign_host::{Catalog, ContractDocuments, Gate, Metrics, NoApprover, Policy, Recorder};
-use countersign_repo::Root;
+use countersign_contract::{Access, BoxFuture, Caller, HeldCalls, ToolName, closest};
+use countersign_host::{Catalog, ContractDocuments, Gate, Metrics, People, Policy, Recorder, Signpost};
+use countersign_repo::{AppendOnly, Root};
 use countersign_store::{Store, StoreError};
 use countersign_tools::Materials;
-use countersign_transports::{Auth, ExitCode, Mcp, Readiness, Token, TokenHash};
+use countersign_transports::{Auth, ExitCode, Mcp, Readiness, SealKey, Token, TokenHash};
 use serde_json::json;
 use tokio::runtime::{Builder, Runtime};
+use tokio::signal::unix::{SignalKind, signal};
 use tokio_util::task::TaskTracker;
 
 use crate::args::Common;
@@ -22,6 +24,9 @@ use crate::output::Format;
 
 /// Validators recurse with schema and value; both are bounded, and the bounds fit into this several times.
 const STACK_BYTES: usize = 8 * 1024 * 1024;
+
+/// `SIGXFSZ` has this number on Linux and macOS.
+const FILE_SIZE_EXCEEDED: i32 = 25;
 
 /// The configuration that holds for this command.
 pub(crate) fn load(common: &Common, listen: Option<String>) -> Result<Config, CommandError> {
@@ -42,7 +47,7 @@ pub(crate) fn format(common: &Common) -> Format {
 
 /// Whoever runs a command is the user who owns the data folder, and may use every tool.
 pub(crate) fn owner() -> Arc<Caller> {
-    Arc::new(Caller { name: "local".into(), access: Access::All })
+    Arc::new(Caller { name: "local".into(), access: Access::All, approver: false })
 }
 
 /// The selected tools. A name that no tool has is a mistake in the configuration.
@@ -70,7 +75,8 @@ fn materials(config: &Config) -> Result<Materials, CommandError> {
         let message = format!("cannot open the repository `{}`: {error}", config.root.display());
         CommandError::message(ExitCode::Usage, message).hint("set `root` to a folder that you can read")
     })?;
-    Ok(Materials { root: Arc::new(root) })
+    let memory = AppendOnly::new(&config.root, &config.memory_dir, &config.data_dir);
+    Ok(Materials { root: Arc::new(root), memory: Arc::new(memory) })
 }
 
 pub(crate) fn unknown_tool(name: &str, catalog: &Catalog) -> CommandError {
@@ -120,7 +126,11 @@ pub(crate) fn policy(config: &Config) -> Policy {
 pub(crate) fn auth(config: &Config) -> Auth {
     let tokens = config.tokens.iter().map(|token| Token {
         hash: TokenHash::from_bytes(token.hash),
-        caller: Arc::new(Caller { name: token.name.as_str().into(), access: token.tools.clone() }),
+        caller: Arc::new(Caller {
+            name: token.name.as_str().into(),
+            access: token.tools.clone(),
+            approver: token.approver,
+        }),
     });
     Auth::new(tokens.collect())
 }
@@ -135,11 +145,20 @@ pub(crate) fn runtime() -> Result<Runtime, CommandError> {
 pub(crate) struct Host {
     pub(crate) gate: Arc<Gate>,
     pub(crate) store: Arc<Store>,
+    pub(crate) held_calls: Arc<dyn HeldCalls>,
+    key: SealKey,
     log: Option<Arc<LogFile>>,
 }
 
 impl Host {
-    pub(crate) async fn start(config: &Config, stderr: Stderr) -> Result<Self, CommandError> {
+    /// `address` is where it is served over HTTP, if it is.
+    pub(crate) async fn start(
+        config: &Config,
+        stderr: Stderr,
+        address: Option<SocketAddr>,
+    ) -> Result<Self, CommandError> {
+        // A limit on the size of files is then a failed write, not the end of the process.
+        drop(signal(SignalKind::from_raw(FILE_SIZE_EXCEEDED)).context("cannot listen for signals")?);
         let catalog = catalog(config)?;
         // The data folder first: it sets up its own protection before the log goes into it.
         let store = Arc::new(Store::open(&config.data_dir).await.map_err(store_error)?);
@@ -156,13 +175,17 @@ impl Host {
             },
             tasks: TaskTracker::new(),
         };
-        let gate = Arc::new(Gate::new(catalog, policy(config), Arc::new(NoApprover), recorder));
-        Ok(Self { gate, store, log })
+        let held_calls = Arc::new(store.held_calls(config.audit == Switch::On));
+        let people = People::new(Arc::clone(&held_calls) as _, signpost(config, address));
+        let gate = Arc::new(Gate::new(catalog, policy(config), Arc::new(people), recorder));
+        let key = store.shared_key("request_state").await.map_err(store_error)?;
+        let key = SealKey::from_bytes(key.try_into().map_err(|_| anyhow::anyhow!("the shared key is damaged"))?);
+        Ok(Self { gate, store, held_calls, key, log })
     }
 
     /// The tools, and their contracts as resources.
     pub(crate) fn mcp(&self) -> Mcp {
-        Mcp::new(Arc::clone(&self.gate), Arc::new(ContractDocuments(Arc::clone(&self.gate))))
+        Mcp::new(Arc::clone(&self.gate), Arc::new(ContractDocuments(Arc::clone(&self.gate))), &self.key)
     }
 
     /// Writes what is waiting; nothing may call any more.
@@ -177,6 +200,19 @@ impl Host {
             log.close();
         }
     }
+}
+
+/// How a person finds this installation: with the configuration that it runs on.
+fn signpost(config: &Config, address: Option<SocketAddr>) -> Signpost {
+    let address = address.unwrap_or(config.http.listen);
+    let host = match config.http.allowed_hosts.first() {
+        Some(host) if address.ip().is_unspecified() => format!("{host}:{}", address.port()),
+        None if address.ip().is_unspecified() => format!("localhost:{}", address.port()),
+        _ => address.to_string(),
+    };
+    let file = config.sources.file.as_ref().map(|file| file.to_string_lossy());
+    let quoted = file.map(|file| format!(" --config '{}'", file.replace('\'', r"'\''")));
+    Signpost { options: quoted.unwrap_or_default(), url: format!("http://{host}") }
 }
 
 /// Ready as long as the store can be written.

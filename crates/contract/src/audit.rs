@@ -6,7 +6,7 @@ use std::sync::Arc;
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
-use crate::{BoxFuture, Code, Digest, RequestId, ToolName};
+use crate::{ApprovalId, BoxFuture, Code, Digest, RequestId, ToolName};
 
 /// Keeps entries in order, each bound to the one before, so that a changed, removed or moved one is found.
 pub trait AuditLog: Send + Sync {
@@ -48,6 +48,9 @@ pub struct AuditEntry {
     pub duration_us: Option<u64>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub result: Option<Digest>,
+    /// What was decided about.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub approval: Option<ApprovalId>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -63,4 +66,7 @@ pub enum AuditEvent {
     Asked,
     /// The caller went away before the end; a change may or may not have happened.
     Abandoned,
+    /// A person agreed to a call, which may now be made once; `caller` is who decided.
+    Approved,
+    Denied,
 }

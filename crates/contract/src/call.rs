@@ -60,6 +60,8 @@ impl fmt::Display for RequestId {
 pub struct Caller {
     pub name: Arc<str>,
     pub access: Access,
+    /// Whether it may decide about other callers' calls.
+    pub approver: bool,
 }
 
 /// Which tools exist for a caller; the others are unknown to it.

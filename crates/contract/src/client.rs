@@ -57,6 +57,9 @@ pub trait ClientSide: Send + Sync {
     /// What was kept from the round before, if this call is a repetition.
     fn state(&self) -> Option<&Value>;
 
+    /// Whether it answers by repeating the call, and so has to give the state back.
+    fn repeats(&self) -> bool;
+
     fn ask(&self, questions: Questions, state: Option<Value>) -> BoxFuture<'_, Result<Answers, ToolError>>;
 
     fn tell(&self, severity: Severity, message: Value) -> BoxFuture<'_, ()>;
@@ -87,6 +90,10 @@ impl Client {
 
     pub fn state(&self) -> Option<&Value> {
         self.0.as_ref()?.state()
+    }
+
+    pub fn repeats(&self) -> bool {
+        self.0.as_ref().is_some_and(|side| side.repeats())
     }
 
     /// The answers, at once or after a while; or an error to pass on, because the client has to repeat the call first.

@@ -4,6 +4,7 @@
 //! first ([`Tool`]); schemas, documents and digests follow from them ([`Contract`]). Where two crates must meet without
 //! knowing each other, the small trait that joins them lives here ([`AuditLog`]).
 
+mod approval;
 mod audit;
 mod call;
 mod client;
@@ -21,7 +22,12 @@ mod reply;
 mod schema;
 mod suggest;
 mod tool;
+mod visible;
 
+pub use approval::{
+    ApprovalId, CallToApprove, Decider, Decision, HeldCall, HeldCalls, HeldCallsUnavailable, HeldState,
+    InvalidApprovalId, NotDecided, Standing,
+};
 pub use audit::{AuditEntry, AuditEvent, AuditLog, AuditUnavailable, Durability};
 pub use call::{Access, CallContext, Caller, Progress, ProgressUpdate, RequestId};
 pub use client::{Answers, Capability, Client, ClientSide, InputRequired, Question, Questions, Severity};
@@ -43,3 +49,4 @@ pub use reply::{Failure, Output, Reply};
 pub use schema::{Mistake, Schema, SchemaRejected, derive_schema};
 pub use suggest::closest;
 pub use tool::{AnyTool, BoxFuture, Tool, typed};
+pub use visible::visible;

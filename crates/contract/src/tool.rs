@@ -8,7 +8,7 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::{CallContext, Contract, Effect, InvalidContract, Output, Terms, ToolError};
+use crate::{CallContext, Contract, Effect, InvalidContract, Output, Rejection, Terms, ToolError};
 
 pub type BoxFuture<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
 
@@ -29,6 +29,12 @@ pub trait Tool: Send + Sync + 'static {
         Terms::default()
     }
 
+    /// What a person is asked to agree to: everything that would be done, in words. What would be refused when it runs is
+    /// refused here, so that nobody is asked in vain. `None` shows the arguments.
+    fn preview(&self, _input: &Self::Input) -> Result<Option<String>, Rejection> {
+        Ok(None)
+    }
+
     /// Runs with arguments that already satisfy the input schema, defaults filled in. It can be dropped at any `.await`.
     fn call(
         &self,
@@ -42,6 +48,11 @@ pub trait AnyTool: Send + Sync {
     fn contract(&self) -> &Arc<Contract>;
 
     fn call_json<'a>(&'a self, ctx: &'a CallContext, arguments: Value) -> BoxFuture<'a, Result<Output, ToolError>>;
+
+    /// What a person is asked to agree to, before the tool runs with these arguments.
+    fn preview_json(&self, arguments: &Value) -> Result<String, ToolError> {
+        serde_json::to_string_pretty(arguments).map_err(ToolError::internal)
+    }
 
     /// Whether a successful result can be read back into the tool's own output type.
     fn parse(&self, result: &Value) -> Result<(), serde_json::Error>;
@@ -70,6 +81,14 @@ impl<T: Tool> AnyTool for Typed<T> {
             let structured = serde_json::to_value(output).map_err(ToolError::internal)?;
             Ok(Output { structured, content: None })
         })
+    }
+
+    fn preview_json(&self, arguments: &Value) -> Result<String, ToolError> {
+        let input = T::Input::deserialize(arguments).map_err(ToolError::internal)?;
+        match self.tool.preview(&input)? {
+            Some(preview) => Ok(preview),
+            None => serde_json::to_string_pretty(arguments).map_err(ToolError::internal),
+        }
     }
 
     fn parse(&self, result: &Value) -> Result<(), serde_json::Error> {

@@ -1,20 +1,33 @@
-//! The place in the path where a person may have to agree.
+//! The place in the path where a person may have to agree: by the client's own prompt where that counts, or elsewhere.
 
 use std::fmt;
+use std::sync::Arc;
+use std::time::Duration;
 
-use countersign_contract::{Approval, BoxFuture, CallContext, Code, Contract, Rejection};
-use serde_json::Value;
+use countersign_contract::{
+    Answers, AnyTool, Approval, ApprovalId, BoxFuture, CallContext, CallToApprove, Capability, Code, Decider, Decision,
+    Digest, HeldCall, HeldCalls, HeldCallsUnavailable, NotDecided, Question, Questions, Rejection, Standing, ToolError,
+    visible,
+};
+use jiff::Timestamp;
+use serde_json::{Value, json};
+
+/// What cannot be shown cannot be agreed to: more than this nobody reads, wherever it is shown.
+const MAX_PREVIEW_BYTES: usize = 256 * 1024;
+
+/// And more than this not in a prompt; the command line shows it all.
+const MAX_PROMPT_BYTES: usize = 32 * 1024;
 
 /// Decides about calls whose policy asks for a person.
 pub trait Approvals: Send + Sync + fmt::Debug {
-    /// Ready with `Ok` only when a person agreed to exactly this call.
-    fn decide<'a>(&'a self, request: ApprovalRequest<'a>) -> BoxFuture<'a, Result<(), Rejection>>;
+    /// Ready with `Ok` only when a person agreed to exactly this call, and then once.
+    fn decide<'a>(&'a self, request: ApprovalRequest<'a>) -> BoxFuture<'a, Result<(), ToolError>>;
 }
 
-#[derive(Debug, Clone, Copy)]
+#[derive(Clone, Copy)]
 pub struct ApprovalRequest<'a> {
     pub ctx: &'a CallContext,
-    pub contract: &'a Contract,
+    pub tool: &'a dyn AnyTool,
     /// What the tool would get: normalised, completed and valid.
     pub arguments: &'a Value,
     /// `Client` or `OutOfBand`.
@@ -26,8 +39,158 @@ pub struct ApprovalRequest<'a> {
 pub struct NoApprover;
 
 impl Approvals for NoApprover {
-    fn decide<'a>(&'a self, request: ApprovalRequest<'a>) -> BoxFuture<'a, Result<(), Rejection>> {
-        let error = format!("`{}` needs a person's approval, and nobody can be asked", request.contract.name);
-        Box::pin(std::future::ready(Err(Rejection::new(Code::ApprovalRequired, error))))
+    fn decide<'a>(&'a self, request: ApprovalRequest<'a>) -> BoxFuture<'a, Result<(), ToolError>> {
+        let error = format!("`{}` needs a person's approval, and nobody can be asked", request.tool.contract().name);
+        Box::pin(std::future::ready(Err(Rejection::new(Code::ApprovalRequired, error).into())))
+    }
+}
+
+/// Asks people, and holds the call until one has decided.
+#[derive(Debug)]
+pub struct People {
+    held: Arc<dyn HeldCalls>,
+    signpost: Signpost,
+}
+
+/// Where a person decides who was not asked by the client.
+#[derive(Debug, Clone)]
+pub struct Signpost {
+    /// What stands behind `countersign approvals approve <id>`, for the same installation to be found.
+    pub options: String,
+    /// Where this installation is served, without a slash at the end.
+    pub url: String,
+}
+
+impl People {
+    pub fn new(held: Arc<dyn HeldCalls>, signpost: Signpost) -> Self {
+        Self { held, signpost }
+    }
+
+    async fn agree(&self, request: ApprovalRequest<'_>) -> Result<(), ToolError> {
+        let ApprovalRequest { ctx, tool, arguments, policy } = request;
+        let contract = tool.contract();
+        let call = CallToApprove {
+            caller: Arc::clone(&ctx.caller.name),
+            tool: contract.name.clone(),
+            arguments: Digest::of_json(arguments),
+            contract: contract.digest,
+            request_id: ctx.request_id,
+            preview: visible(&tool.preview_json(arguments)?).into_owned(),
+        };
+        if call.preview.len() > MAX_PREVIEW_BYTES {
+            let error = "The arguments are too large for a person to look at, so the call cannot be approved";
+            return Err(Rejection::new(Code::TooLarge, error).into());
+        }
+        let held = match self.held.claim(call.clone()).await.map_err(unavailable)? {
+            Standing::Approved(_) => return Ok(()),
+            Standing::Denied(held) => return Err(denied(&held).into()),
+            Standing::TooMany => return Err(too_many().into()),
+            Standing::Waiting(held) => held,
+        };
+        let may_ask = policy == Approval::Client && call.preview.len() <= MAX_PROMPT_BYTES;
+        if may_ask && ctx.client.declares(Capability::Elicitation) {
+            return self.ask(ctx, call, &held).await;
+        }
+        Err(self.required(&held).into())
+    }
+
+    /// The person at the client. Whoever decides meanwhile elsewhere decides, too.
+    async fn ask(&self, ctx: &CallContext, call: CallToApprove, held: &HeldCall) -> Result<(), ToolError> {
+        // The answer repeats the id, and the state seals it: neither is good for another call, or for this one again.
+        let (name, state) = (held.id.to_string(), json!({"approval": held.id}));
+        let question = Question::Form { message: prompt(held), schema: json!({"type": "object", "properties": {}}) };
+        let questions = Questions::from([(name.clone(), question)]);
+        let asked = ctx.client.ask(questions, Some(state.clone()));
+        let answers = tokio::select! {
+            answers = tokio::time::timeout(left(held), asked) => answers,
+            () = ctx.cancelled.cancelled() => return Err(ToolError::Cancelled),
+        };
+        let answers = match answers {
+            Ok(Ok(answers)) => answers,
+            // It said it could ask, and cannot, or nobody answered: there are other ways.
+            Ok(Err(ToolError::Rejected(_) | ToolError::MissingCapability(_))) | Err(_) => {
+                return Err(self.required(held).into());
+            }
+            Ok(Err(error)) => return Err(error),
+        };
+        if ctx.client.repeats() && ctx.client.state() != Some(&state) {
+            let error = "The answer came without the requestState of its question, so it counts for nothing";
+            return Err(Rejection::new(Code::ValidationError, error).into());
+        }
+        let Some(decision) = decision(&answers, &name) else { return Err(self.required(held).into()) };
+        match self.held.decide(held.id, decision, Decider::Client).await {
+            // What was decided elsewhere in the meantime stands.
+            Ok(_) | Err(NotDecided::NotPending(_) | NotDecided::Unknown) => {}
+            Err(NotDecided::Unavailable(_) | NotDecided::OwnCall) => return Err(unavailable(HeldCallsUnavailable)),
+        }
+        match self.held.claim(call).await.map_err(unavailable)? {
+            Standing::Approved(_) => Ok(()),
+            Standing::Denied(held) => Err(denied(&held).into()),
+            Standing::Waiting(held) => Err(self.required(&held).into()),
+            Standing::TooMany => Err(too_many().into()),
+        }
+    }
+
+    fn required(&self, held: &HeldCall) -> Rejection {
+        let command = self.command(held.id);
+        let error = format!(
+            "`{}` needs a person's approval. Ask the user to run `{command}`, then make exactly the same call again",
+            held.tool
+        );
+        Rejection::new(Code::ApprovalRequired, error).with_details(json!({
+            "approval_id": held.id,
+            "expires_at": held.expires_at,
+            "command": command,
+            "url": format!("{}/v1/approvals/{}", self.signpost.url, held.id),
+        }))
+    }
+
+    fn command(&self, id: ApprovalId) -> String {
+        format!("countersign approvals approve {id}{}", self.signpost.options)
+    }
+}
+
+impl Approvals for People {
+    fn decide<'a>(&'a self, request: ApprovalRequest<'a>) -> BoxFuture<'a, Result<(), ToolError>> {
+        Box::pin(self.agree(request))
+    }
+}
+
+/// What the person said. Whoever dismissed the question said nothing.
+fn decision(answers: &Answers, name: &str) -> Option<Decision> {
+    match answers.get(name)?.get("action")?.as_str()? {
+        "accept" => Some(Decision::Approve),
+        "decline" => Some(Decision::Deny),
+        _ => None,
+    }
+}
+
+fn prompt(held: &HeldCall) -> String {
+    format!("`{}` wants to use {}:\n\n{}\n\nAllow this once?", visible(&held.caller), held.tool, held.preview)
+}
+
+fn left(held: &HeldCall) -> Duration {
+    held.expires_at.duration_since(Timestamp::now()).try_into().unwrap_or_default()
+}
+
+fn denied(held: &HeldCall) -> Rejection {
+    let error = format!("A person denied this call of `{}`; do not make it again", held.tool);
+    Rejection::new(Code::ApprovalDenied, error)
+        .with_details(json!({"approval_id": held.id, "expires_at": held.expires_at}))
+}
+
+fn too_many() -> Rejection {
+    let error = "Too many of your calls wait for a person's approval already; wait until some are decided";
+    Rejection::new(Code::RateLimited, error)
+}
+
+fn unavailable(_: HeldCallsUnavailable) -> ToolError {
+    let error = "Approvals cannot be recorded, so nothing was done";
+    Rejection::new(Code::Unavailable, error).into()
+}
+
+impl fmt::Debug for ApprovalRequest<'_> {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.debug_struct("ApprovalRequest").field("policy", &self.policy).finish_non_exhaustive()
     }
 }

@@ -167,7 +167,7 @@ impl Gate {
         contract.check_arguments(&arguments)?;
         let approval = policy.approval_for(contract);
         if approval != Approval::Never {
-            let request = ApprovalRequest { ctx, contract, arguments: &arguments, policy: approval };
+            let request = ApprovalRequest { ctx, tool, arguments: &arguments, policy: approval };
             self.approvals.decide(request).await?;
         }
         if contract.effect.changes_something() && recording.intend().await.is_err() {

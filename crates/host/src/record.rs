@@ -182,6 +182,7 @@ impl Recording<'_> {
             code: None,
             duration_us: None,
             result: None,
+            approval: None,
         }
     }
 }

@@ -6,6 +6,7 @@
 //! the moment the newest chain was opened, nothing can be changed, cut off or removed alone. What came later can be cut
 //! off by whoever can write the database, and a log made anew as a whole verifies; see `chain.rs`.
 
+mod approvals;
 mod backlog;
 mod chain;
 mod error;
@@ -15,6 +16,7 @@ mod stats;
 mod store;
 mod verify;
 
+pub use approvals::StoredCalls;
 pub use chain::ChainHash;
 pub use error::StoreError;
 pub use record::{Gap, RawRecord, Record, RecordBody};

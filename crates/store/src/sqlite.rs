@@ -3,12 +3,14 @@
 //! WAL with `synchronous=FULL`: readers never wait, a commit that was answered survives a crash of the machine. Only
 //! the [`writer`] writes; reads take connections of their own and see one snapshot each.
 
+pub(crate) mod approvals;
 mod audit;
 mod commit;
 mod connect;
 mod read;
 mod writer;
 
+pub(crate) use commit::Done;
 pub(crate) use connect::{IfMissing, Place};
 pub(crate) use read::Reader;
 pub(crate) use writer::{Writer, WriterHandle};

@@ -9,16 +9,17 @@ use countersign_contract::{AuditEntry, AuditLog, AuditUnavailable, BoxFuture, Du
 use jiff::Timestamp;
 use tokio::sync::mpsc::error::TrySendError;
 use tokio_util::task::TaskTracker;
+use uuid::Uuid;
 
 use crate::record::Draft;
-use crate::sqlite::{IfMissing, Place, Reader, Writer, WriterHandle};
-use crate::{RawRecord, Record, StoreError, ToolStats, Verdict};
+use crate::sqlite::{Done, IfMissing, Place, Reader, Writer, WriterHandle, approvals};
+use crate::{RawRecord, Record, StoreError, StoredCalls, ToolStats, Verdict};
 
 /// One process's way to the data folder. To be closed at the end: dropped, it writes what is waiting only if the
 /// runtime lives on.
 #[derive(Debug)]
 pub struct Store {
-    reader: Reader,
+    reader: Arc<Reader>,
     writer: WriterHandle,
     /// The writer's, and nothing else.
     tasks: TaskTracker,
@@ -45,7 +46,7 @@ impl Store {
 
     async fn open_at(data_dir: &Path, if_missing: IfMissing) -> Result<Self, StoreError> {
         let place = Place::new(data_dir);
-        let reader = Reader::new(&place);
+        let reader = Arc::new(Reader::new(&place));
         let (task, writer) = Writer::start(place, if_missing).await?;
         let (tasks, left) = (TaskTracker::new(), Arc::new(OnceLock::new()));
         let outcome = Arc::clone(&left);
@@ -55,6 +56,23 @@ impl Store {
 
     pub fn audit_log(&self) -> AuditWriter {
         AuditWriter { writer: self.writer.clone() }
+    }
+
+    /// Calls that wait for a person; `audited` says whether decisions go into the audit chain.
+    pub fn held_calls(&self, audited: bool) -> StoredCalls {
+        StoredCalls { reader: Arc::clone(&self.reader), writer: self.writer.clone(), audited }
+    }
+
+    /// A key that all processes on this data folder share.
+    pub async fn shared_key(&self, name: &'static str) -> Result<Vec<u8>, StoreError> {
+        let fresh = [Uuid::new_v4().into_bytes(), Uuid::new_v4().into_bytes()].concat();
+        let made = self.writer.commit(move |connection| {
+            Box::pin(async move {
+                let value = approvals::shared_key(connection, name, &fresh).await?;
+                Ok(Done { value, audit: None })
+            })
+        });
+        made.await.map_err(|_| StoreError::Unwritable)
     }
 
     /// Checks every chain of every process.

@@ -195,6 +195,7 @@ fn entry(request_id: RequestId) -> AuditEntry {
         code: None,
         duration_us: None,
         result: None,
+        approval: None,
     }
 }
 

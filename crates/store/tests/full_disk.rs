@@ -100,6 +100,7 @@ async fn append(log: &AuditWriter, durability: Durability) -> Result<RequestId, 
         code: None,
         duration_us: None,
         result: None,
+        approval: None,
     };
     log.append(entry, durability).await.map(|()| request_id)
 }

@@ -29,7 +29,7 @@ pub struct TokenHash([u8; 32]);
 
 impl Auth {
     pub fn new(tokens: Vec<Token>) -> Self {
-        let anonymous = Caller { name: "anonymous".into(), access: Access::All };
+        let anonymous = Caller { name: "anonymous".into(), access: Access::All, approver: false };
         Self { anonymous: tokens.is_empty().then(|| Arc::new(anonymous)), tokens }
     }
 
@@ -112,7 +112,7 @@ mod tests {
     }
 
     fn token(name: &str, token: &str) -> Token {
-        let caller = Caller { name: name.into(), access: Access::All };
+        let caller = Caller { name: name.into(), access: Access::All, approver: false };
         Token { hash: TokenHash::of(token), caller: Arc::new(caller) }
     }
 

@@ -24,6 +24,7 @@ use rmcp::RoleServer;
 use rmcp::service::RequestContext;
 use tokio_util::sync::CancellationToken;
 
+pub use self::asking::SealKey;
 use self::asking::Seals;
 use self::listed::Listed;
 pub use self::stdio::StdioEnd;
@@ -68,9 +69,9 @@ struct Session {
 }
 
 impl Mcp {
-    pub fn new(gate: Arc<Gate>, provider: Arc<dyn Provider>) -> Self {
+    pub fn new(gate: Arc<Gate>, provider: Arc<dyn Provider>, key: &SealKey) -> Self {
         let listed = ArcSwap::from_pointee(Listed::of(gate.catalog()));
-        let shared = Shared { gate, provider, listed, seals: Seals::default(), stopping: CancellationToken::new() };
+        let shared = Shared { gate, provider, listed, seals: Seals::new(key), stopping: CancellationToken::new() };
         Self { shared: Arc::new(shared) }
     }
 
@@ -105,8 +106,13 @@ impl Endpoint {
     /// The one who makes this request. Without one, nothing exists.
     fn caller(&self, context: &RequestContext<RoleServer>) -> Arc<Caller> {
         let established = || context.extensions.get::<Parts>()?.extensions.get::<Arc<Caller>>().cloned();
-        let nobody =
-            || Arc::new(Caller { name: "nobody".into(), access: Access::Only(std::collections::BTreeSet::new()) });
+        let nobody = || {
+            Arc::new(Caller {
+                name: "nobody".into(),
+                access: Access::Only(std::collections::BTreeSet::new()),
+                approver: false,
+            })
+        };
         self.session.caller.clone().or_else(established).unwrap_or_else(nobody)
     }
 

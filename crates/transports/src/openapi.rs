@@ -48,7 +48,7 @@ pub fn openapi<'a>(contracts: impl Iterator<Item = &'a Contract>) -> Value {
         "paths": paths,
         "components": {
             "securitySchemes": {"bearer": {"type": "http", "scheme": "bearer"}},
-            "schemas": {"Problem": problem_schema(), "Summary": summary_schema(), "Figures": figures_schema()},
+            "schemas": {"Problem": problem_schema(), "Summary": summary_schema(), "Figures": figures_schema(), "HeldCall": held_schema()},
             "responses": {"Problem": {"description": "The request was not taken", "content": json_content(&json!({"$ref": "#/components/schemas/Problem"}))}},
         },
     })
@@ -71,7 +71,39 @@ fn fixed_paths() -> Map<String, Value> {
         ("/readyz", read("readyz", "Whether calls can be served", &json_content(&status("ready")))),
         ("/metrics", read("metrics", "Figures for Prometheus", &figures)),
     ];
-    paths.into_iter().map(|(path, operation)| (path.to_owned(), json!({"get": operation}))).collect()
+    let mut paths: Map<_, _> =
+        paths.into_iter().map(|(path, operation)| (path.to_owned(), json!({"get": operation}))).collect();
+    let held = json!({"$ref": "#/components/schemas/HeldCall"});
+    let list = json!({
+        "type": "object",
+        "properties": {"approvals": {"type": "array", "items": held}},
+        "required": ["approvals"],
+    });
+    let listed = read("listApprovals", "The calls that wait for a person; for approvers", &json_content(&list));
+    paths.insert("/v1/approvals".to_owned(), json!({"get": listed}));
+    paths.insert("/v1/approvals/{id}".to_owned(), approval(&json_content(&held)));
+    paths
+}
+
+/// One held call: shown, and decided about.
+fn approval(content: &Value) -> Value {
+    let decision = json!({
+        "type": "object",
+        "properties": {"decision": {"enum": ["approve", "deny"]}},
+        "required": ["decision"],
+        "additionalProperties": false,
+    });
+    let mut show = read("showApproval", "One held call; for approvers", content);
+    let mut decide = read("decideApproval", "Approve or deny a held call; for approvers, not for the caller", content);
+    decide["requestBody"] = json!({"required": true, "content": json_content(&decision)});
+    for operation in [&mut show, &mut decide] {
+        operation["responses"]["404"] = json!({"$ref": "#/components/responses/Problem"});
+    }
+    for status in ["408", "413", "415"] {
+        decide["responses"][status] = json!({"$ref": "#/components/responses/Problem"});
+    }
+    let id = json!({"name": "id", "in": "path", "required": true, "schema": {"type": "string"}});
+    json!({"parameters": [id], "get": show, "post": decide})
 }
 
 fn read(id: &str, summary: &str, content: &Value) -> Value {
@@ -116,6 +148,16 @@ fn enveloped(contract: &Contract) -> Value {
             "error": {"type": "string"},
             "code": {"enum": Code::ALL},
             "details": {},
+            "approval": {
+                "type": "object",
+                "properties": {
+                    "approval_id": {"type": "string"},
+                    "expires_at": {"type": "string", "format": "date-time"},
+                    "command": {"type": "string"},
+                    "url": {"type": "string"},
+                },
+                "required": ["approval_id", "expires_at", "command", "url"],
+            },
         },
         "required": ["tool", "ok", "error", "code"],
         "additionalProperties": false,
@@ -188,6 +230,19 @@ fn summary_schema() -> Value {
         "properties": {"name": text, "title": text, "description": text, "effect": text, "digest": text},
         "required": ["name", "title", "description", "effect", "digest"],
     })
+}
+
+fn held_schema() -> Value {
+    let (text, time) = (json!({"type": "string"}), json!({"type": "string", "format": "date-time"}));
+    let properties = json!({
+        "id": text,
+        "state": {"enum": ["pending", "approved", "denied", "used", "expired"]},
+        "tool": text, "caller": text, "request_id": text, "arguments": text, "contract": text,
+        "preview": {"type": "string", "description": "What would be done, in full"},
+        "requested_at": time, "expires_at": time, "decided_by": text,
+    });
+    let required = ["id", "state", "tool", "caller", "preview", "requested_at", "expires_at"];
+    json!({"type": "object", "properties": properties, "required": required})
 }
 
 fn figures_schema() -> Value {

@@ -2,13 +2,14 @@
 //!
 //! `POST /v1/tools/{tool}` wraps arguments and result in an envelope; `POST /mcp/tool/{tool}` takes and gives them bare.
 
+mod approvals;
 mod guarded;
 mod route;
 
 use std::sync::Arc;
 
 use arc_swap::ArcSwap;
-use countersign_contract::{Access, BoxFuture, Caller, Client, Code, Progress};
+use countersign_contract::{Access, BoxFuture, Caller, Client, Code, HeldCalls, Progress};
 use countersign_host::{Answer, Call, Gate, NoAnswer, Wire};
 use http::header::{ALLOW, RETRY_AFTER};
 use http::request::Parts;
@@ -45,6 +46,7 @@ pub struct Service {
     max_body: usize,
     in_flight: Semaphore,
     mcp: Streamable,
+    approvals: Option<Arc<dyn HeldCalls>>,
 }
 
 /// Whether calls can be served right now; the reason if not.
@@ -56,7 +58,13 @@ impl Service {
     pub fn new(mcp: Mcp, auth: Auth, guard: Guard, readiness: Arc<dyn Readiness>, max_body: usize) -> Self {
         let (gate, in_flight) = (Arc::clone(mcp.gate()), Semaphore::new(MAX_IN_FLIGHT));
         let mcp = Streamable::new(mcp, max_body);
-        Self { gate, auth: ArcSwap::from_pointee(auth), guard, readiness, max_body, in_flight, mcp }
+        Self { gate, auth: ArcSwap::from_pointee(auth), guard, readiness, max_body, in_flight, mcp, approvals: None }
+    }
+
+    /// Where approvers find the calls that wait for them.
+    #[must_use]
+    pub fn with_approvals(self, held: Arc<dyn HeldCalls>) -> Self {
+        Self { approvals: Some(held), ..self }
     }
 
     /// From the next request on.
@@ -102,6 +110,8 @@ impl Service {
             Route::Mcp => Box::pin(self.mcp.handle(asked.head, asked.body, asked.caller)).await,
             Route::BareTool(tool) => self.call_bare(tool, asked).await,
             Route::Tools => Ok(self.list_tools(&asked.caller)),
+            Route::Approvals => self.list_approvals(&asked.caller).await,
+            Route::Approval(id) => self.approval(id, asked).await,
             Route::Stats => Ok(self.stats(&asked.caller)),
             Route::OpenApi => Ok(self.show_openapi(&asked.caller)),
             Route::Metrics => self.metrics(&asked.caller),
@@ -144,6 +154,7 @@ impl Service {
             NoAnswer::Cancelled => Problem::new(StatusCode::SERVICE_UNAVAILABLE, Code::Unavailable, "Cancelled"),
         })
     }
+
     fn list_tools(&self, caller: &Caller) -> Response {
         let catalog = self.gate.catalog();
         let tools: Vec<_> = catalog.contracts(caller).map(summary).collect();
@@ -204,9 +215,12 @@ fn envelope(tool: &str, answer: &Answer) -> String {
         return [r#"{"tool":""#, tool, r#"","ok":true,"result":"#, &reply.text, "}"].concat();
     }
     let mut failure = json!({"tool": tool, "ok": false});
-    for key in ["error", "code", "details"] {
+    // Whoever waits for a person finds out where, under a name of its own.
+    let waits = reply.failure.is_some_and(|failure| failure.code == Code::ApprovalRequired);
+    let details = if waits { "approval" } else { "details" };
+    for (key, name) in [("error", "error"), ("code", "code"), ("details", details)] {
         if let Some(value) = reply.structured.get(key) {
-            failure[key] = value.clone();
+            failure[name] = value.clone();
         }
     }
     failure.to_string()

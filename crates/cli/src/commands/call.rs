@@ -23,7 +23,7 @@ pub(super) fn run(common: &Common, call: &CallArguments) -> CommandResult {
     let arguments = arguments(call, tool.contract())?;
     wiring::runtime()?.block_on(async {
         let mut stop = StopSignals::listen().context("cannot listen for signals")?;
-        let host = wiring::Host::start(&config, Stderr::Warnings).await?;
+        let host = wiring::Host::start(&config, Stderr::Warnings, None).await?;
         let request = Call {
             tool: call.tool.clone(),
             arguments,

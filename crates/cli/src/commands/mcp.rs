@@ -13,7 +13,7 @@ pub(super) fn run(common: &Common) -> Result<ExitCode, CommandError> {
     let runtime = wiring::runtime()?;
     let served = runtime.block_on(async {
         let mut signals = StopSignals::listen().map_err(anyhow::Error::new)?;
-        let host = wiring::Host::start(&config, Stderr::Warnings).await?;
+        let host = wiring::Host::start(&config, Stderr::Warnings, None).await?;
         let mut stop = None;
         let served = host.mcp().serve_stdio(wiring::owner(), async { stop = Some(signals.next().await) }).await;
         host.stop().await;

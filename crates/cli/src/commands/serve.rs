@@ -35,11 +35,12 @@ async fn serve(common: &Common, listen: Option<String>, config: Config) -> Resul
     // Before the data folder is touched: the likeliest mistake is a second server on the same port.
     let server = HttpServer::bind(config.http.listen, limits).await.map_err(|error| bind_error(&error))?;
     let address = server.address().context("cannot tell the address")?;
-    let host = wiring::Host::start(&config, Stderr::Diagnostics).await?;
+    let host = wiring::Host::start(&config, Stderr::Diagnostics, Some(address)).await?;
     let guard = Guard::new(address, &config.http.allowed_hosts, &config.http.allowed_origins);
     let readiness = Arc::new(wiring::StoreReadiness(Arc::clone(&host.store)));
     let max_body = usize::try_from(config.http.max_body).unwrap_or(usize::MAX);
-    let service = Arc::new(Service::new(host.mcp(), wiring::auth(&config), guard, readiness, max_body));
+    let service = Service::new(host.mcp(), wiring::auth(&config), guard, readiness, max_body);
+    let service = Arc::new(service.with_approvals(Arc::clone(&host.held_calls)));
     let app = Guarded::new(Arc::clone(&service));
     let mut stop_signals = StopSignals::listen().context("cannot listen for signals")?;
     let signal = ReloadSignal::listen().context("cannot listen for signals")?;

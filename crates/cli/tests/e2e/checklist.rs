@@ -5,11 +5,11 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use countersign_contract::{
-    Access, AnyTool, BoxFuture, CallContext, Caller, Client, Contract, Example, Output, Progress, Rejection, ToolError,
+    Access, AnyTool, Approval, BoxFuture, CallContext, Caller, Client, Contract, Example, Output, Progress, ToolError,
     contract_file,
 };
 use countersign_host::{ApprovalRequest, Approvals, Call, Catalog, Gate, Metrics, Policy, Recorder, Wire};
-use countersign_repo::Root;
+use countersign_repo::{AppendOnly, Root};
 use countersign_tools::Materials;
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
@@ -74,12 +74,17 @@ fn every_example_of_every_tool_runs_on_every_wire() {
         assert!(!contract.terms.examples.is_empty(), "{} has no example", contract.name);
         for example in &contract.terms.examples {
             prepare(&env, example);
-            for result in [
-                enveloped(&server, contract, example),
-                bare(&server, contract, example),
-                over_mcp(&server, contract, example),
-                cli(&env, contract, example),
-            ] {
+            let wires: [&dyn Fn() -> Value; 4] = [
+                &|| enveloped(&server, contract, example),
+                &|| bare(&server, contract, example),
+                &|| over_mcp(&server, contract, example),
+                &|| cli(&env, contract, example),
+            ];
+            for (wire, call) in wires.into_iter().enumerate() {
+                if contract.terms.approval != Approval::Never {
+                    approve(&env, &server, wire == 3, contract, example);
+                }
+                let result = call();
                 assert!(contract.success.is_valid(&result), "{result}");
                 tool.parse(&result).unwrap();
                 assert_eq!(steady(&result, example), steady(&example.output, example), "{}", example.title);
@@ -126,8 +131,10 @@ async fn every_malformed_output_is_caught_by_the_gate() {
 
 /// For their contracts: what they work on does not matter.
 fn tools() -> Vec<Arc<dyn AnyTool>> {
-    let root = Root::open(std::path::Path::new("."), &[]).unwrap();
-    countersign_tools::all(&Materials { root: Arc::new(root) }).unwrap()
+    let here = std::path::Path::new(".");
+    let root = Arc::new(Root::open(here, &[]).unwrap());
+    let memory = Arc::new(AppendOnly::new(here, here, here));
+    countersign_tools::all(&Materials { root, memory }).unwrap()
 }
 
 /// Puts the files there that an example presupposes.
@@ -136,6 +143,22 @@ fn prepare(env: &TestEnv, example: &Example) {
         std::fs::create_dir_all(env.path(file).parent().unwrap()).unwrap();
         env.write(file, contents);
     }
+}
+
+/// The same call is made, held, and approved by the user who owns the data folder.
+fn approve(env: &TestEnv, server: &Server, on_the_command_line: bool, contract: &Contract, example: &Example) {
+    let (name, input) = (contract.name.as_str(), example.input.to_string());
+    let held: Value = if on_the_command_line {
+        let held = env.run(&["call", name, "--json", "--args", &input]);
+        assert_eq!(held.status.code(), Some(3), "{name}");
+        serde_json::from_slice(&held.stdout).unwrap()
+    } else {
+        let held = server.post(&format!("/mcp/tool/{name}"), &input);
+        assert_eq!(held.status, 202, "{name}");
+        held.json()
+    };
+    assert_eq!(held["code"], "APPROVAL_REQUIRED", "{held}");
+    env.json(&["approvals", "approve", held["details"]["approval_id"].as_str().unwrap(), "--json"]);
 }
 
 fn over_mcp(server: &Server, contract: &Contract, example: &Example) -> Value {
@@ -229,7 +252,7 @@ fn gate(tool: Arc<dyn AnyTool>) -> Gate {
 struct EverybodyAgrees;
 
 impl Approvals for EverybodyAgrees {
-    fn decide<'a>(&'a self, _request: ApprovalRequest<'a>) -> BoxFuture<'a, Result<(), Rejection>> {
+    fn decide<'a>(&'a self, _request: ApprovalRequest<'a>) -> BoxFuture<'a, Result<(), ToolError>> {
         Box::pin(std::future::ready(Ok(())))
     }
 }
@@ -238,7 +261,7 @@ fn call(contract: &Contract, example: &Example) -> Call {
     Call {
         tool: contract.name.to_string(),
         arguments: example.input.clone(),
-        caller: Arc::new(Caller { name: "test".into(), access: Access::All }),
+        caller: Arc::new(Caller { name: "test".into(), access: Access::All, approver: false }),
         wire: Wire::Cli,
         session: None,
         cancelled: CancellationToken::new(),

@@ -1,6 +1,7 @@
 //! The real program, as a process, over its real wires.
 #![expect(clippy::unwrap_used, clippy::panic, reason = "a test that cannot go on ends")]
 
+mod approvals;
 mod auth;
 mod checklist;
 mod cli;
@@ -14,6 +15,7 @@ mod invalid;
 mod log;
 mod mcp_http;
 mod mcp_stdio;
+mod memory;
 mod paths;
 mod reload;
 mod rest;

@@ -12,8 +12,12 @@ use crate::mcp_stdio::meta;
 const BOTH: &str = "application/json, text/event-stream";
 
 pub(crate) fn modern(server: &Server, method: &str, name: Option<&str>, params: Value) -> Answer {
-    let mut params = params;
-    params["_meta"] = meta();
+    modern_with(server, method, name, params, meta())
+}
+
+/// With what the client says of itself.
+pub(crate) fn modern_with(server: &Server, method: &str, name: Option<&str>, mut params: Value, meta: Value) -> Answer {
+    params["_meta"] = meta;
     let body = json!({"jsonrpc": "2.0", "id": 1, "method": method, "params": params}).to_string();
     let mut headers = vec![
         ("content-type", "application/json"),

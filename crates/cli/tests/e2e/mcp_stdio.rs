@@ -42,8 +42,21 @@ impl Session {
         self.input.as_mut().unwrap().write_all(text.as_bytes()).unwrap();
     }
 
+    pub(crate) fn send_json(&mut self, message: &Value) {
+        self.send(&format!("{message}\n"));
+    }
+
+    /// Opens a session of the older era.
+    pub(crate) fn initialize(&mut self, capabilities: &Value) {
+        let client = json!({"name": "test", "version": "1"});
+        let params = json!({"protocolVersion": "2025-11-25", "capabilities": capabilities, "clientInfo": client});
+        self.send_json(&json!({"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": params}));
+        assert!(self.next()["result"].is_object());
+        self.send_json(&json!({"jsonrpc": "2.0", "method": "notifications/initialized"}));
+    }
+
     /// Everything on stdout is a message.
-    fn next(&self) -> Value {
+    pub(crate) fn next(&self) -> Value {
         let line = self.lines.recv_timeout(PATIENCE).unwrap();
         serde_json::from_str(&line).unwrap_or_else(|error| panic!("{error}: {line}"))
     }

@@ -175,7 +175,7 @@ async fn the_rate_limit_of_the_contract_holds_until_the_operator_sets_another() 
 async fn a_forbidden_tool_is_an_unknown_tool() {
     let bench = Bench::new(Policy::default());
     let only_read = Access::Only(BTreeSet::from(["read".parse().unwrap()]));
-    let caller = Arc::new(Caller { name: "ci".into(), access: only_read });
+    let caller = Arc::new(Caller { name: "ci".into(), access: only_read, approver: false });
     for (tool, known) in [("read", true), ("write", false), ("no_such_tool", false)] {
         let call = Call { caller: Arc::clone(&caller), ..Bench::request(tool, json!({})) };
         assert_eq!(bench.gate.call(call).await.err(), (!known).then_some(NoAnswer::UnknownTool), "{tool}");
@@ -336,7 +336,7 @@ impl Bench {
         Call {
             tool: tool.to_owned(),
             arguments,
-            caller: Arc::new(Caller { name: "test".into(), access: Access::All }),
+            caller: Arc::new(Caller { name: "test".into(), access: Access::All, approver: false }),
             wire: Wire::Rest,
             session: None,
             cancelled: CancellationToken::new(),

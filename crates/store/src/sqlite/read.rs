@@ -5,13 +5,14 @@ use std::io;
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
-use countersign_contract::RequestId;
+use countersign_contract::{ApprovalId, HeldCall, RequestId};
 use futures_util::TryStreamExt as _;
 use jiff::Timestamp;
 use sqlx::pool::PoolConnection;
 use sqlx::sqlite::{Sqlite, SqliteConnection, SqlitePool, SqlitePoolOptions, SqliteRow};
 use sqlx::{Connection as _, Row as _};
 
+use super::approvals;
 use super::audit::{places, read_head};
 use super::connect::{FileIdentity, Place, options};
 use super::is_damage;
@@ -82,10 +83,21 @@ impl Reader {
         let mut found = Vec::new();
         for row in &rows {
             let shared = records(row).map_err(|source| self.read_error(source))?;
-            let wanted = shared.filter(|record| contains(record.body, wanted.as_bytes()));
-            wanted.map(|record| read(record).map(|record| found.push(record))).collect::<Result<(), _>>()?;
+            for record in shared.filter(|record| contains(record.body, wanted.as_bytes())) {
+                found.push(read(record)?);
+            }
         }
         Ok(found)
+    }
+
+    pub(crate) async fn waiting(&self) -> Result<Vec<HeldCall>, StoreError> {
+        let mut connection = self.acquire().await?;
+        approvals::waiting(&mut connection).await.map_err(|source| self.read_error(source))
+    }
+
+    pub(crate) async fn held_call(&self, id: ApprovalId) -> Result<Option<HeldCall>, StoreError> {
+        let mut connection = self.acquire().await?;
+        approvals::get(&mut connection, id).await.map_err(|source| self.read_error(source))
     }
 
     pub(crate) async fn export(

@@ -9,7 +9,7 @@ use std::sync::{Arc, OnceLock};
 
 use countersign_contract::BoxFuture;
 use countersign_host::{Catalog, Changes, Gate, Metrics, NoApprover, Policy, Recorder};
-use countersign_transports::{Auth, Guard, Guarded, HttpLimits, HttpServer, Mcp, Readiness, Service};
+use countersign_transports::{Auth, Guard, Guarded, HttpLimits, HttpServer, Mcp, Readiness, SealKey, Service};
 use tokio_util::task::TaskTracker;
 
 /// Where tools announce changes; the gate that they belong to exists only after them.
@@ -45,7 +45,7 @@ async fn serve() -> Result<(), Box<dyn std::error::Error>> {
     let limits = HttpLimits { max_connections: 256, grace: std::time::Duration::from_secs(1) };
     let server = HttpServer::bind(address, limits).await?;
     let address = server.address()?;
-    let mcp = Mcp::new(gate, Arc::new(offers::Fixture));
+    let mcp = Mcp::new(gate, Arc::new(offers::Fixture), &SealKey::generate());
     let guard = Guard::new(address, &[], &[]);
     let service = Service::new(mcp, Auth::new(Vec::new()), guard, Arc::new(Always), 4 * 1024 * 1024);
     std::io::Write::write_all(&mut std::io::stdout(), format!("listening on http://{address}/mcp\n").as_bytes())?;

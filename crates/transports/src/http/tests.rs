@@ -15,7 +15,7 @@ use tokio::task::JoinHandle;
 use tokio_util::task::TaskTracker;
 
 use super::{HttpLimits, HttpServer, REFUSAL, Unfinished};
-use crate::{Auth, Guard, Guarded, Mcp, Readiness, Service};
+use crate::{Auth, Guard, Guarded, Mcp, Readiness, SealKey, Service};
 
 #[test]
 fn the_refusal_is_as_long_as_it_says() {
@@ -108,7 +108,7 @@ impl Bench {
         let server = HttpServer::bind("127.0.0.1:0".parse().unwrap(), limits).await.unwrap();
         let address = server.address().unwrap();
         let guard = Guard::new(address, &[], &[]);
-        let mcp = Mcp::new(gate, Arc::new(NothingElse));
+        let mcp = Mcp::new(gate, Arc::new(NothingElse), &SealKey::generate());
         let app = Guarded::new(Arc::new(Service::new(mcp, Auth::new(Vec::new()), guard, Arc::new(Ready), 1000)));
         let (shutdown, asked) = oneshot::channel::<()>();
         let asked = async { drop(asked.await) };

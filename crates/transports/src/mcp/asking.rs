@@ -1,6 +1,7 @@
 //! The client behind an MCP request: asked at once in the legacy era; in the modern one the call ends with the
 //! questions, and comes again with the answers.
 
+use std::fmt;
 use std::time::Duration;
 
 use countersign_contract::{
@@ -24,6 +25,10 @@ const STATE_LIFETIME: Duration = Duration::from_mins(15);
 /// Keeps what a client carries for us from being changed, or used for anything but the call it belongs to.
 pub(super) struct Seals(RequestStateCodec);
 
+/// What seals are made with. All processes that serve the same clients share it.
+#[derive(Clone)]
+pub struct SealKey([u8; 32]);
+
 /// What a state is good for: this caller, this method, this name, these arguments.
 pub(super) struct Binding(Vec<u8>);
 
@@ -36,12 +41,32 @@ pub(super) struct PeerSide {
     pub(super) state: Option<Value>,
 }
 
-impl Default for Seals {
-    /// With a key of this process: another one cannot go on with a call that began here.
-    fn default() -> Self {
-        let key = [Uuid::new_v4().into_bytes(), Uuid::new_v4().into_bytes()].concat();
+impl Seals {
+    /// Whoever has the key can go on with a call that began elsewhere.
+    pub(super) fn new(key: &SealKey) -> Self {
         #[expect(clippy::expect_used, reason = "the key has the length that is asked for")]
-        Self(RequestStateCodec::try_new(key).expect("32 bytes"))
+        Self(RequestStateCodec::try_new(key.0.to_vec()).expect("32 bytes"))
+    }
+}
+
+impl SealKey {
+    pub fn from_bytes(bytes: [u8; 32]) -> Self {
+        Self(bytes)
+    }
+
+    /// For a single process.
+    pub fn generate() -> Self {
+        let [first, second] = [Uuid::new_v4(), Uuid::new_v4()].map(Uuid::into_bytes);
+        let mut key = [0; 32];
+        key[..16].copy_from_slice(&first);
+        key[16..].copy_from_slice(&second);
+        Self(key)
+    }
+}
+
+impl fmt::Debug for SealKey {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str("***")
     }
 }
 
@@ -108,7 +133,10 @@ impl PeerSide {
 impl ClientSide for PeerSide {
     fn declares(&self, capability: Capability) -> bool {
         self.context.client_capabilities().is_some_and(|declared| match capability {
-            Capability::Elicitation => declared.elicitation.is_some(),
+            // One that says nothing more has forms: there was nothing else once.
+            Capability::Elicitation => {
+                declared.elicitation.as_ref().is_some_and(|kinds| kinds.form.is_some() || kinds.url.is_none())
+            }
             Capability::Sampling => declared.sampling.is_some(),
             Capability::Roots => declared.roots.is_some(),
         })
@@ -116,6 +144,10 @@ impl ClientSide for PeerSide {
 
     fn state(&self) -> Option<&Value> {
         self.state.as_ref()
+    }
+
+    fn repeats(&self) -> bool {
+        self.is_modern()
     }
 
     fn ask(&self, questions: Questions, state: Option<Value>) -> BoxFuture<'_, Result<Answers, ToolError>> {

@@ -145,11 +145,18 @@ struct Repeating {
 
 impl ClientSide for Repeating {
     fn declares(&self, capability: Capability) -> bool {
-        self.capabilities.get(translate::capability_name(capability)).is_some_and(|declared| !declared.is_null())
+        let declared = self.capabilities.get(translate::capability_name(capability));
+        // One that says no more of its prompts than that it has some has forms.
+        let forms = |kinds: &Value| kinds.get("form").is_some() || kinds.get("url").is_none();
+        declared.is_some_and(|kinds| !kinds.is_null() && (capability != Capability::Elicitation || forms(kinds)))
     }
 
     fn state(&self) -> Option<&Value> {
         self.state.as_ref()
+    }
+
+    fn repeats(&self) -> bool {
+        true
     }
 
     fn ask(&self, questions: Questions, state: Option<Value>) -> BoxFuture<'_, Result<Answers, ToolError>> {

@@ -14,7 +14,7 @@ use serde_json::{Value, json};
 use tokio::io::{AsyncBufReadExt as _, AsyncWriteExt as _, BufReader, DuplexStream, Lines, ReadHalf, WriteHalf};
 use tokio_util::task::TaskTracker;
 
-use super::Mcp;
+use super::{Mcp, SealKey};
 
 const PATIENCE: Duration = Duration::from_secs(10);
 
@@ -106,10 +106,10 @@ impl Bench {
             tasks: tasks.clone(),
         };
         let gate = Arc::new(Gate::new(catalog(), Policy::default(), Arc::new(NoApprover), recorder));
-        let mcp = Mcp::new(Arc::clone(&gate), Arc::new(NothingElse));
+        let mcp = Mcp::new(Arc::clone(&gate), Arc::new(NothingElse), &SealKey::generate());
         let (ours, theirs) = tokio::io::duplex(1024 * 1024);
         let (input, output) = tokio::io::split(ours);
-        let caller = Arc::new(Caller { name: "test".into(), access: Access::All });
+        let caller = Arc::new(Caller { name: "test".into(), access: Access::All, approver: false });
         tasks.spawn(async move { mcp.serve_lines(input, output, caller, std::future::pending()).await.unwrap() });
         let (output, input) = tokio::io::split(theirs);
         Self { gate, events, input, lines: BufReader::new(output).lines() }

@@ -13,6 +13,10 @@ pub(super) enum Route<'a> {
     /// `/mcp/tool/{tool}`: arguments and result bare.
     BareTool(&'a str),
     Tools,
+    /// `/v1/approvals`: the calls that wait for a person.
+    Approvals,
+    /// `/v1/approvals/{id}`.
+    Approval(&'a str),
     Stats,
     OpenApi,
     Metrics,
@@ -30,7 +34,11 @@ impl<'a> Route<'a> {
         if let Some(tool) = segment("/mcp/tool/") {
             return Some(Self::BareTool(tool));
         }
+        if let Some(id) = segment("/v1/approvals/") {
+            return Some(Self::Approval(id));
+        }
         match path {
+            "/v1/approvals" => Some(Self::Approvals),
             "/mcp" => Some(Self::Mcp),
             "/v1/tools" => Some(Self::Tools),
             "/v1/stats" => Some(Self::Stats),
@@ -50,10 +58,16 @@ impl<'a> Route<'a> {
     /// As the `Allow` header lists them.
     pub(super) fn methods(self) -> &'static str {
         match self {
-            Self::Tool(_) => "GET,HEAD,POST",
+            Self::Tool(_) | Self::Approval(_) => "GET,HEAD,POST",
             Self::Mcp => "DELETE,GET,POST",
             Self::BareTool(_) => "POST",
-            Self::Tools | Self::Stats | Self::OpenApi | Self::Metrics | Self::Healthz | Self::Readyz => "GET,HEAD",
+            Self::Tools
+            | Self::Approvals
+            | Self::Stats
+            | Self::OpenApi
+            | Self::Metrics
+            | Self::Healthz
+            | Self::Readyz => "GET,HEAD",
         }
     }
 
@@ -74,6 +88,9 @@ mod tests {
             ("/v1/tools/h%65llo", Some(Route::Tool("h%65llo"))),
             ("/mcp/tool/hello", Some(Route::BareTool("hello"))),
             ("/readyz", Some(Route::Readyz)),
+            ("/v1/approvals", Some(Route::Approvals)),
+            ("/v1/approvals/abc", Some(Route::Approval("abc"))),
+            ("/v1/approvals/", None),
             ("/v1/tools/", None),
             ("/v1/tools/a/b", None),
             ("/v1/tools/hello/", None),

@@ -1,0 +1,263 @@
+//! Files that only grow: whole entries at their end, one writer at a time over all processes, on disk before the
+//! answer. What a crash left half-written is set aside, never glued to the next entry.
+
+use std::fs::{File, TryLockError};
+use std::io::{self, Write as _};
+use std::os::unix::fs::{FileExt as _, MetadataExt as _};
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use cap_std::ambient_authority;
+use cap_std::fs::{Dir, OpenOptions, OpenOptionsExt as _};
+use rustix::fs::OFlags;
+use rustix::io::Errno;
+
+/// Another process holds the lock for one write and one sync; longer than this is a failure, not a queue.
+const LOCK_TIMEOUT: Duration = Duration::from_secs(10);
+const LOCK_POLL: Duration = Duration::from_millis(2);
+
+const BLOCK: u64 = 8192;
+
+/// Somebody may replace the file while we wait for it, once by accident.
+const OPEN_ATTEMPTS: usize = 5;
+
+/// A folder of such files.
+#[derive(Debug)]
+pub struct AppendOnly {
+    root: PathBuf,
+    dir: PathBuf,
+    /// Where it is noted what is being written, for whoever comes after a crash.
+    notes: PathBuf,
+}
+
+#[derive(Debug, thiserror::Error)]
+pub enum AppendError {
+    /// A link, a folder, a pipe, or a file that has another name elsewhere: writing could reach something else.
+    #[error("it is not a plain file of its own")]
+    NotPlain,
+    #[error("another process keeps the file locked")]
+    Locked,
+    #[error("no space is left")]
+    NoSpace(#[source] io::Error),
+    /// The file is as it was.
+    #[error("the file cannot be written")]
+    Io(#[from] io::Error),
+    /// Neither written nor taken back: what the disk holds will show.
+    #[error("the file could not be written, nor put back as it was")]
+    Unknown(#[source] io::Error),
+}
+
+impl AppendOnly {
+    /// `dir` is made when the first entry comes. Where it lies below `root`, no link leads out of there.
+    pub fn new(root: &Path, dir: &Path, notes: &Path) -> Self {
+        Self { root: root.to_owned(), dir: dir.to_owned(), notes: notes.to_owned() }
+    }
+
+    /// Adds the entry and a line break, and answers how many bytes that are. `is_line` says whether a last line without
+    /// a line break may be what a person left so. Blocks on the disk; not for an async thread.
+    pub fn append(&self, name: &str, entry: &str, is_line: fn(&[u8]) -> bool) -> Result<u64, AppendError> {
+        let folder = self.folder()?;
+        let mut file = open_locked(&folder, name)?;
+        let note = Note { path: self.notes.join(format!("{name}.writing")) };
+        if let Some(from) = torn_from(&file, &note, is_line)? {
+            set_aside(&folder, &mut file, name, from)?;
+        }
+        let before = file.metadata()?.len();
+        let mut text = String::with_capacity(entry.len() + 2);
+        if before > 0 && last_byte(&file, before)? != b'\n' {
+            // What a person left without a line break stays as it is, on a line of its own.
+            text.push('\n');
+        }
+        text.push_str(entry);
+        text.push('\n');
+        note.write(before, &text).map_err(no_space_or)?;
+        write_whole(&mut file, before, text.as_bytes())?;
+        note.clear();
+        Ok(entry.len() as u64 + 1)
+    }
+
+    /// The folder, made where it is missing; each new one is on disk before anything is put into it.
+    fn folder(&self) -> Result<Dir, AppendError> {
+        let base = match self.dir.strip_prefix(&self.root) {
+            Ok(_) => self.root.as_path(),
+            Err(_) => self.dir.ancestors().find(|folder| folder.is_dir()).unwrap_or(&self.dir),
+        };
+        let mut folder = Dir::open_ambient_dir(base, ambient_authority())?;
+        for component in self.dir.strip_prefix(base).unwrap_or(&self.dir) {
+            match folder.create_dir(component) {
+                Ok(()) => sync_folder(&folder)?,
+                Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
+                Err(error) => return Err(no_space_or(error)),
+            }
+            folder = folder.open_dir(component)?;
+        }
+        Ok(folder)
+    }
+}
+
+/// The file that is there when it is our turn.
+fn open_locked(folder: &Dir, name: &str) -> Result<File, AppendError> {
+    for _ in 0..OPEN_ATTEMPTS {
+        let (file, created) = open(folder, name)?;
+        lock(&file)?;
+        let (ours, current) = (file.metadata()?, folder.symlink_metadata(name).ok());
+        let identity = |about: &cap_std::fs::Metadata| {
+            use cap_std::fs::MetadataExt as _;
+            (about.dev(), about.ino())
+        };
+        if current.as_ref().map(identity) != Some((ours.dev(), ours.ino())) {
+            continue;
+        }
+        if !ours.is_file() || ours.nlink() != 1 {
+            return Err(AppendError::NotPlain);
+        }
+        if created {
+            sync_folder(folder)?;
+        }
+        return Ok(file);
+    }
+    Err(AppendError::Locked)
+}
+
+/// Never through a link, and never waiting for the other end of a pipe.
+fn open(folder: &Dir, name: &str) -> Result<(File, bool), AppendError> {
+    let mut options = OpenOptions::new();
+    let flags = OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::NOCTTY;
+    options.read(true).append(true).custom_flags(flags.bits().cast_signed());
+    let not_plain = |error: io::Error| match error.raw_os_error().map(Errno::from_raw_os_error) {
+        Some(Errno::LOOP | Errno::NXIO | Errno::ISDIR) => AppendError::NotPlain,
+        _ => AppendError::Io(error),
+    };
+    match folder.open_with(name, options.clone().create_new(true)) {
+        Ok(file) => Ok((file.into_std(), true)),
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
+            Ok((folder.open_with(name, &options).map_err(not_plain)?.into_std(), false))
+        }
+        Err(error) => Err(no_space_or(error)),
+    }
+}
+
+/// Released when the file is closed, by a crash, too.
+fn lock(file: &File) -> Result<(), AppendError> {
+    let give_up = Instant::now() + LOCK_TIMEOUT;
+    loop {
+        match file.try_lock() {
+            Ok(()) => return Ok(()),
+            Err(TryLockError::WouldBlock) if Instant::now() < give_up => std::thread::sleep(LOCK_POLL),
+            Err(TryLockError::WouldBlock) => return Err(AppendError::Locked),
+            Err(TryLockError::Error(error)) => return Err(error.into()),
+        }
+    }
+}
+
+/// All of it, in one write and on disk, or nothing.
+fn write_whole(file: &mut File, before: u64, text: &[u8]) -> Result<(), AppendError> {
+    let written = file.write(text).and_then(|count| {
+        if count < text.len() {
+            return Err(io::Error::new(io::ErrorKind::StorageFull, "only a part could be written"));
+        }
+        file.sync_data()
+    });
+    let Err(error) = written else { return Ok(()) };
+    match file.set_len(before).and_then(|()| file.sync_data()) {
+        Ok(()) => Err(no_space_or(error)),
+        Err(_) => Err(AppendError::Unknown(error)),
+    }
+}
+
+fn no_space_or(error: io::Error) -> AppendError {
+    #[expect(clippy::wildcard_enum_match_arm, reason = "everything else is just a failure")]
+    match error.kind() {
+        io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded | io::ErrorKind::FileTooLarge => {
+            AppendError::NoSpace(error)
+        }
+        _ => AppendError::Io(error),
+    }
+}
+
+/// Where a half-written entry begins, if there is one: what the note says was being written, as far as it came, or a
+/// last line that is none.
+fn torn_from(file: &File, note: &Note, is_line: fn(&[u8]) -> bool) -> io::Result<Option<u64>> {
+    let length = file.metadata()?.len();
+    if let Some((offset, text)) = note.read()
+        && (1..text.len() as u64).contains(&length.saturating_sub(offset))
+        && text.as_bytes().starts_with(&read_from(file, offset, length)?)
+    {
+        return Ok(Some(offset));
+    }
+    if length == 0 || last_byte(file, length)? == b'\n' {
+        return Ok(None);
+    }
+    let line = last_line_start(file, length)?;
+    Ok((!is_line(&read_from(file, line, length)?)).then_some(line))
+}
+
+fn set_aside(folder: &Dir, file: &mut File, name: &str, from: u64) -> Result<(), AppendError> {
+    let mut torn = read_from(file, from, file.metadata()?.len())?;
+    torn.push(b'\n');
+    let mut aside = open_locked(folder, &format!("{name}.torn"))?;
+    let before = aside.metadata()?.len();
+    write_whole(&mut aside, before, &torn)?;
+    // Only now: whatever happens in between, the bytes are in one of the two.
+    file.set_len(from)?;
+    file.sync_data()?;
+    Ok(())
+}
+
+fn read_from(file: &File, from: u64, length: u64) -> io::Result<Vec<u8>> {
+    let mut bytes = vec![0; usize::try_from(length.saturating_sub(from)).unwrap_or_default()];
+    file.read_exact_at(&mut bytes, from)?;
+    Ok(bytes)
+}
+
+fn last_byte(file: &File, length: u64) -> io::Result<u8> {
+    let mut byte = [0];
+    file.read_exact_at(&mut byte, length.saturating_sub(1))?;
+    Ok(byte[0])
+}
+
+/// Where the last line begins: after the last line break, or at the very beginning.
+fn last_line_start(file: &File, length: u64) -> io::Result<u64> {
+    let mut end = length;
+    while end > 0 {
+        let start = end.saturating_sub(BLOCK);
+        let mut block = vec![0; usize::try_from(end - start).unwrap_or_default()];
+        file.read_exact_at(&mut block, start)?;
+        if let Some(at) = block.iter().rposition(|byte| *byte == b'\n') {
+            return Ok(start + at as u64 + 1);
+        }
+        end = start;
+    }
+    Ok(0)
+}
+
+fn sync_folder(folder: &Dir) -> io::Result<()> {
+    // Through the handle, which may have been opened for looking up names only.
+    folder.open(".")?.sync_all()
+}
+
+/// What is being written, and where, in a file of its own. It need not reach the disk: after a crash of the process it
+/// is there, and after one of the machine the file speaks for itself as far as it can.
+struct Note {
+    path: PathBuf,
+}
+
+impl Note {
+    fn read(&self) -> Option<(u64, String)> {
+        let note = std::fs::read_to_string(&self.path).ok()?;
+        let (offset, text) = note.split_once('\n')?;
+        Some((offset.parse().ok()?, text.to_owned()))
+    }
+
+    fn write(&self, offset: u64, text: &str) -> io::Result<()> {
+        std::fs::write(&self.path, format!("{offset}\n{text}"))
+    }
+
+    fn clear(&self) {
+        // One that stays is harmless: what it speaks of is there as a whole.
+        let _ = std::fs::remove_file(&self.path);
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,164 @@
+//! Real files, in the states that crashes, people and attackers leave them in.
+
+use std::fs;
+use std::os::unix::fs::symlink;
+use std::path::PathBuf;
+
+use tempfile::TempDir;
+
+use super::{AppendError, AppendOnly};
+
+const NAME: &str = "log.jsonl";
+
+struct Bench {
+    folder: TempDir,
+    files: AppendOnly,
+}
+
+impl Bench {
+    fn new() -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let root = folder.path().join("root");
+        let notes = folder.path().join("notes");
+        fs::create_dir_all(&root).unwrap();
+        fs::create_dir_all(&notes).unwrap();
+        let files = AppendOnly::new(&root, &root.join("deep/memory"), &notes);
+        Self { folder, files }
+    }
+
+    fn with(content: &str) -> Self {
+        let bench = Self::new();
+        fs::create_dir_all(bench.path().parent().unwrap()).unwrap();
+        fs::write(bench.path(), content).unwrap();
+        bench
+    }
+
+    fn path(&self) -> PathBuf {
+        self.folder.path().join("root/deep/memory").join(NAME)
+    }
+
+    fn note(&self) -> PathBuf {
+        self.folder.path().join("notes").join(format!("{NAME}.writing"))
+    }
+
+    fn append(&self, entry: &str) -> Result<u64, AppendError> {
+        self.files.append(NAME, entry, |line| line.ends_with(b"}"))
+    }
+
+    /// The file, and what was set aside.
+    fn content(&self) -> (String, Option<String>) {
+        let aside = self.path().with_file_name(format!("{NAME}.torn"));
+        (fs::read_to_string(self.path()).unwrap(), fs::read_to_string(aside).ok())
+    }
+}
+
+#[test]
+fn entries_follow_each_other_and_folders_are_made() {
+    let bench = Bench::new();
+    assert_eq!(bench.append("{1}").unwrap(), 4);
+    assert_eq!(bench.append("{é}").unwrap(), 5);
+    assert_eq!(bench.content(), ("{1}\n{é}\n".to_owned(), None));
+    assert!(!bench.note().exists());
+}
+
+#[test]
+fn what_a_crash_left_is_set_aside() {
+    for (before, note, file, aside) in [
+        // By the note: half an entry, and one that ends in the middle at a line break.
+        ("{1}\n{2", Some("4\n{2}\n"), "{1}\n", Some("{2\n")),
+        ("{1}\n{2\n", Some("4\n{2\n3}\n"), "{1}\n", Some("{2\n\n")),
+        ("{1", Some("0\n{1}\n"), "", Some("{1\n")),
+        // By itself: no line, and nobody noted it.
+        ("{1}\n{2", None, "{1}\n", Some("{2\n")),
+        ("{", None, "", Some("{\n")),
+        // A whole entry whose note was not cleared any more.
+        ("{1}\n{2}\n", Some("4\n{2}\n"), "{1}\n{2}\n", None),
+        // Somebody else wrote since: the note speaks of something that is not there.
+        ("{1}\nmine}\n", Some("4\n{2}\n"), "{1}\nmine}\n", None),
+        ("{1}\n", Some("4\n{2}\n"), "{1}\n", None),
+        ("{1}\n", Some("nonsense"), "{1}\n", None),
+        ("{1}\n", Some("999\n{2}\n"), "{1}\n", None),
+        // A person left out the line break.
+        ("{1}\n{2}", None, "{1}\n{2}\n", None),
+    ] {
+        let bench = Bench::with(before);
+        if let Some(note) = note {
+            fs::write(bench.note(), note).unwrap();
+        }
+        assert_eq!(bench.append("{new}").unwrap(), 6);
+        let expected = (format!("{file}{{new}}\n"), aside.map(ToOwned::to_owned));
+        assert_eq!(bench.content(), expected, "{before:?} {note:?}");
+    }
+}
+
+#[test]
+fn a_long_torn_line_is_found_to_its_beginning() {
+    let torn = "x".repeat(30_000);
+    let bench = Bench::with(&format!("{{1}}\n{torn}"));
+    bench.append("{2}").unwrap();
+    assert_eq!(bench.content(), ("{1}\n{2}\n".to_owned(), Some(format!("{torn}\n"))));
+}
+
+#[test]
+fn nothing_is_reached_through_links() {
+    let bench = Bench::with("");
+    let outside = bench.folder.path().join("outside");
+    fs::write(&outside, "theirs\n").unwrap();
+    fs::remove_file(bench.path()).unwrap();
+    symlink(&outside, bench.path()).unwrap();
+    assert!(matches!(bench.append("{1}"), Err(AppendError::NotPlain)));
+    fs::remove_file(bench.path()).unwrap();
+    fs::hard_link(&outside, bench.path()).unwrap();
+    assert!(matches!(bench.append("{1}"), Err(AppendError::NotPlain)));
+    fs::remove_file(bench.path()).unwrap();
+    fs::create_dir(bench.path()).unwrap();
+    assert!(bench.append("{1}").is_err());
+
+    let bench = Bench::new();
+    let theirs = bench.folder.path().join("theirs");
+    fs::create_dir(&theirs).unwrap();
+    symlink(&theirs, bench.folder.path().join("root/deep")).unwrap();
+    assert!(bench.append("{1}").is_err());
+    assert_eq!(fs::read_dir(&theirs).unwrap().count(), 0);
+    assert_eq!(fs::read_to_string(&outside).unwrap(), "theirs\n");
+}
+
+#[test]
+fn a_pipe_does_not_keep_us() {
+    let bench = Bench::with("");
+    fs::remove_file(bench.path()).unwrap();
+    rustix::fs::mknodat(rustix::fs::CWD, bench.path(), rustix::fs::FileType::Fifo, 0o600.into(), 0).unwrap();
+    assert!(bench.append("{1}").is_err());
+}
+
+#[test]
+fn writers_take_turns() {
+    let bench = Bench::new();
+    std::thread::scope(|scope| {
+        for writer in 0..4 {
+            let bench = &bench;
+            scope.spawn(move || {
+                for n in 0..50 {
+                    bench.append(&format!("{{{writer} {n} {}}}", "x".repeat(5000))).unwrap();
+                }
+            });
+        }
+    });
+    let (content, aside) = bench.content();
+    assert_eq!((content.lines().count(), aside), (200, None));
+    for writer in 0..4 {
+        let own = content.lines().filter(|line| line.starts_with(&format!("{{{writer} ")));
+        let numbers: Vec<usize> = own.map(|line| line.split(' ').nth(1).unwrap().parse().unwrap()).collect();
+        assert_eq!(numbers, (0..50).collect::<Vec<_>>());
+    }
+}
+
+#[test]
+fn a_folder_outside_the_root_is_made_too() {
+    let folder = tempfile::tempdir().unwrap();
+    let (root, dir) = (folder.path().join("root"), folder.path().join("elsewhere/memory"));
+    fs::create_dir(&root).unwrap();
+    let files = AppendOnly::new(&root, &dir, folder.path());
+    files.append(NAME, "{1}", |_| true).unwrap();
+    assert_eq!(fs::read_to_string(dir.join(NAME)).unwrap(), "{1}\n");
+}

@@ -1,0 +1,65 @@
+//! Held calls as the rest of the program sees them: the trait of the contract over the store's one writer.
+
+use std::sync::Arc;
+
+use countersign_contract::{
+    ApprovalId, BoxFuture, CallToApprove, Decider, Decision, HeldCall, HeldCalls, HeldCallsUnavailable, NotDecided,
+    Standing,
+};
+
+use crate::sqlite::{Done, Reader, WriterHandle, approvals};
+
+/// Held calls of every process on one data folder.
+#[derive(Debug, Clone)]
+pub struct StoredCalls {
+    pub(crate) reader: Arc<Reader>,
+    pub(crate) writer: WriterHandle,
+    /// Whether decisions go into the audit chain.
+    pub(crate) audited: bool,
+}
+
+impl HeldCalls for StoredCalls {
+    fn claim(&self, call: CallToApprove) -> BoxFuture<'_, Result<Standing, HeldCallsUnavailable>> {
+        Box::pin(async move {
+            let claimed = self.writer.commit(move |connection| {
+                Box::pin(async move {
+                    let value = approvals::claim(connection, &call).await?;
+                    Ok(Done { value, audit: None })
+                })
+            });
+            claimed.await.map_err(|error| unavailable(&error))
+        })
+    }
+
+    fn decide(&self, id: ApprovalId, decision: Decision, by: Decider) -> BoxFuture<'_, Result<HeldCall, NotDecided>> {
+        let audited = self.audited;
+        Box::pin(async move {
+            let decided = self.writer.commit(move |connection| {
+                Box::pin(async move {
+                    let decided = approvals::decide(connection, id, decision, &by).await?;
+                    Ok(match decided {
+                        Ok((held, entry)) => Done { value: Ok(held), audit: audited.then_some(entry) },
+                        Err(reason) => Done { value: Err(reason), audit: None },
+                    })
+                })
+            });
+            decided.await.map_err(|error| unavailable(&error))?
+        })
+    }
+
+    fn waiting(&self) -> BoxFuture<'_, Result<Vec<HeldCall>, HeldCallsUnavailable>> {
+        Box::pin(async { self.reader.waiting().await.map_err(|error| unavailable(&error)) })
+    }
+
+    fn get(&self, id: ApprovalId) -> BoxFuture<'_, Result<Option<HeldCall>, HeldCallsUnavailable>> {
+        Box::pin(async move { self.reader.held_call(id).await.map_err(|error| unavailable(&error)) })
+    }
+}
+
+fn unavailable(error: &(dyn std::error::Error + 'static)) -> HeldCallsUnavailable {
+    tracing::error!(error, "the records of approvals cannot be read or written");
+    HeldCallsUnavailable
+}
+
+#[cfg(test)]
+mod tests;

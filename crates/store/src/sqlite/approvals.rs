@@ -1,0 +1,211 @@
+//! Held calls in the database. Everything that changes one runs in the writer's transaction, so that no two processes
+//! use up the same approval.
+
+use countersign_contract::{
+    ApprovalId, AuditEntry, AuditEvent, CallToApprove, Decider, Decision, Digest, HeldCall, HeldState, NotDecided,
+    Standing,
+};
+use jiff::{SignedDuration, Timestamp};
+use sqlx::Row as _;
+use sqlx::sqlite::{SqliteConnection, SqliteRow};
+
+/// How long a call waits for a person.
+const PENDING_FOR: SignedDuration = SignedDuration::from_hours(1);
+
+/// How long the caller has to make the call again once it is approved.
+const APPROVED_FOR: SignedDuration = SignedDuration::from_mins(15);
+
+/// How long it can be looked up what became of one.
+const KEPT_FOR: SignedDuration = SignedDuration::from_hours(7 * 24);
+
+/// More calls of one caller than a person looks through; also what keeps a caller from filling the disk.
+const WAITING_MAX: i64 = 64;
+
+const COLUMNS: &str = "SELECT id, state, caller, tool, arguments, contract, request_id, preview, requested_at, \
+                       expires_at, decided_by FROM approval";
+
+/// See [`countersign_contract::HeldCalls::claim`].
+pub(crate) async fn claim(connection: &mut SqliteConnection, call: &CallToApprove) -> Result<Standing, sqlx::Error> {
+    let now = now();
+    let text = format!(
+        "{COLUMNS} WHERE caller = ? AND tool = ? AND arguments = ? AND contract = ? AND state != 'used' \
+         AND expires_at > ? ORDER BY requested_at DESC LIMIT 1"
+    );
+    let known = sqlx::query(sqlx::AssertSqlSafe(text))
+        .bind(&*call.caller)
+        .bind(call.tool.as_str())
+        .bind(call.arguments.to_string())
+        .bind(call.contract.to_string())
+        .bind(now.as_millisecond())
+        .fetch_optional(&mut *connection)
+        .await?;
+    let Some(row) = known else { return hold(connection, call, now).await };
+    let held = read(&row, now)?;
+    match held.state {
+        HeldState::Approved => {
+            let used = sqlx::query("UPDATE approval SET state = 'used' WHERE id = ?").bind(held.id.as_str());
+            used.execute(connection).await?;
+            Ok(Standing::Approved(held.id))
+        }
+        HeldState::Denied => Ok(Standing::Denied(held)),
+        HeldState::Pending | HeldState::Used | HeldState::Expired => Ok(Standing::Waiting(held)),
+    }
+}
+
+async fn hold(
+    connection: &mut SqliteConnection,
+    call: &CallToApprove,
+    now: Timestamp,
+) -> Result<Standing, sqlx::Error> {
+    let waiting: i64 =
+        sqlx::query_scalar("SELECT count(*) FROM approval WHERE caller = ? AND state = 'pending' AND expires_at > ?")
+            .bind(&*call.caller)
+            .bind(now.as_millisecond())
+            .fetch_one(&mut *connection)
+            .await?;
+    if waiting >= WAITING_MAX {
+        return Ok(Standing::TooMany);
+    }
+    let forgotten = sqlx::query("DELETE FROM approval WHERE expires_at < ?").bind((now - KEPT_FOR).as_millisecond());
+    forgotten.execute(&mut *connection).await?;
+    let CallToApprove { caller, tool, arguments, contract, request_id, preview } = call;
+    let held = HeldCall {
+        id: ApprovalId::generate(),
+        state: HeldState::Pending,
+        tool: tool.clone(),
+        caller: caller.clone(),
+        request_id: *request_id,
+        arguments: *arguments,
+        contract: *contract,
+        preview: preview.clone(),
+        requested_at: now,
+        expires_at: now + PENDING_FOR,
+        decided_by: None,
+    };
+    sqlx::query(
+        "INSERT INTO approval (id, state, caller, tool, arguments, contract, request_id, preview, requested_at, \
+         expires_at) VALUES (?, 'pending', ?, ?, ?, ?, ?, ?, ?, ?)",
+    )
+    .bind(held.id.as_str())
+    .bind(&**caller)
+    .bind(tool.as_str())
+    .bind(arguments.to_string())
+    .bind(contract.to_string())
+    .bind(request_id.to_string())
+    .bind(preview)
+    .bind(now.as_millisecond())
+    .bind(held.expires_at.as_millisecond())
+    .execute(connection)
+    .await?;
+    Ok(Standing::Waiting(held))
+}
+
+/// With the record of it, for the audit chain.
+pub(crate) async fn decide(
+    connection: &mut SqliteConnection,
+    id: ApprovalId,
+    decision: Decision,
+    by: &Decider,
+) -> Result<Result<(HeldCall, AuditEntry), NotDecided>, sqlx::Error> {
+    let now = now();
+    let Some(mut held) = get(connection, id).await? else { return Ok(Err(NotDecided::Unknown)) };
+    if matches!(by, Decider::Approver(name) if *name == held.caller) {
+        return Ok(Err(NotDecided::OwnCall));
+    }
+    if held.state != HeldState::Pending {
+        return Ok(Err(NotDecided::NotPending(held.state)));
+    }
+    let event = match decision {
+        Decision::Approve => {
+            (held.state, held.expires_at) = (HeldState::Approved, now + APPROVED_FOR);
+            AuditEvent::Approved
+        }
+        Decision::Deny => {
+            held.state = HeldState::Denied;
+            AuditEvent::Denied
+        }
+    };
+    let name = by.name(&held.caller);
+    held.decided_by = Some(format!("{name} ({})", by.wire()));
+    sqlx::query("UPDATE approval SET state = ?, expires_at = ?, decided_by = ? WHERE id = ?")
+        .bind(held.state.as_str())
+        .bind(held.expires_at.as_millisecond())
+        .bind(held.decided_by.as_deref())
+        .bind(id.as_str())
+        .execute(connection)
+        .await?;
+    let entry = AuditEntry {
+        event,
+        at: now,
+        request_id: held.request_id,
+        caller: name,
+        wire: by.wire().into(),
+        tool: held.tool.clone(),
+        contract: held.contract,
+        arguments: held.arguments,
+        code: None,
+        duration_us: None,
+        result: None,
+        approval: Some(id),
+    };
+    Ok(Ok((held, entry)))
+}
+
+pub(crate) async fn get(connection: &mut SqliteConnection, id: ApprovalId) -> Result<Option<HeldCall>, sqlx::Error> {
+    let text = format!("{COLUMNS} WHERE id = ?");
+    let row = sqlx::query(sqlx::AssertSqlSafe(text)).bind(id.as_str()).fetch_optional(connection).await?;
+    row.map(|row| read(&row, Timestamp::now())).transpose()
+}
+
+pub(crate) async fn waiting(connection: &mut SqliteConnection) -> Result<Vec<HeldCall>, sqlx::Error> {
+    let now = Timestamp::now();
+    let text = format!("{COLUMNS} WHERE state = 'pending' AND expires_at > ? ORDER BY requested_at, id");
+    let rows = sqlx::query(sqlx::AssertSqlSafe(text)).bind(now.as_millisecond()).fetch_all(connection).await?;
+    rows.iter().map(|row| read(row, now)).collect()
+}
+
+/// The same for every process, made by the first that asks.
+pub(crate) async fn shared_key(
+    connection: &mut SqliteConnection,
+    name: &str,
+    fresh: &[u8],
+) -> Result<Vec<u8>, sqlx::Error> {
+    let insert = sqlx::query("INSERT INTO secret (name, value) VALUES (?, ?) ON CONFLICT (name) DO NOTHING");
+    insert.bind(name).bind(fresh).execute(&mut *connection).await?;
+    sqlx::query_scalar("SELECT value FROM secret WHERE name = ?").bind(name).fetch_one(connection).await
+}
+
+/// As the database keeps it.
+fn now() -> Timestamp {
+    let now = Timestamp::now();
+    Timestamp::from_millisecond(now.as_millisecond()).unwrap_or(now)
+}
+
+fn read(row: &SqliteRow, now: Timestamp) -> Result<HeldCall, sqlx::Error> {
+    let wrong = |error: &dyn std::fmt::Display| sqlx::Error::Decode(error.to_string().into());
+    let text = |column: usize| row.try_get::<&str, _>(column);
+    let time = |column: usize| Timestamp::from_millisecond(row.try_get(column)?).map_err(|error| wrong(&error));
+    let digest = |column: usize| text(column)?.parse::<Digest>().map_err(|error| wrong(&error));
+    let expires_at = time(9)?;
+    let state = match text(1)? {
+        "pending" | "approved" if expires_at <= now => HeldState::Expired,
+        "pending" => HeldState::Pending,
+        "approved" => HeldState::Approved,
+        "denied" => HeldState::Denied,
+        "used" => HeldState::Used,
+        other => return Err(wrong(&format!("`{other}` is no state of a held call"))),
+    };
+    Ok(HeldCall {
+        id: text(0)?.parse().map_err(|error| wrong(&error))?,
+        state,
+        caller: text(2)?.into(),
+        tool: text(3)?.parse().map_err(|error| wrong(&error))?,
+        arguments: digest(4)?,
+        contract: digest(5)?,
+        request_id: text(6)?.parse().map_err(|error| wrong(&error))?,
+        preview: text(7)?.to_owned(),
+        requested_at: time(8)?,
+        expires_at,
+        decided_by: row.try_get(10)?,
+    })
+}
