@@ -12,7 +12,7 @@ use std::sync::Arc;
 
 use anyhow::Context as _;
 use countersign_contract::{AnyTool, Contract, contract_file, contracts_markdown, examples_markdown};
-use countersign_repo::Root;
+use countersign_repo::{AppendOnly, Root};
 use countersign_tools::Materials;
 use serde_json::Value;
 
@@ -102,9 +102,10 @@ fn generate(workspace: &Workspace) -> anyhow::Result<Vec<Generated>> {
 }
 
 /// Contracts do not depend on what the tools work on, but tools cannot be had without.
-fn tools(root: &Path) -> anyhow::Result<Vec<Arc<dyn AnyTool>>> {
-    let root = Arc::new(Root::open(root, &[]).context("cannot open the workspace")?);
-    Ok(countersign_tools::all(&Materials { root })?)
+fn tools(path: &Path) -> anyhow::Result<Vec<Arc<dyn AnyTool>>> {
+    let root = Arc::new(Root::open(path, &[]).context("cannot open the workspace")?);
+    let memory = Arc::new(AppendOnly::new(path, path, path));
+    Ok(countersign_tools::all(&Materials { root, memory })?)
 }
 
 fn from_tools(tools: &[Arc<dyn AnyTool>]) -> Vec<Generated> {
