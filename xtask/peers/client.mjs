@@ -1,8 +1,10 @@
 // The TypeScript client of MCP against Countersign: `client.mjs PROGRAM URL`.
 //
 // Speaks to `PROGRAM mcp` over stdio and to URL over HTTP, in both protocol eras. What it calls it learns from the
-// server alone: every tool with every example of its contract. Prints what was wrong, and how much was asked.
+// server alone: every tool with every example of its contract. Then it writes to the memory, as a client whose user can
+// be asked. Prints what was wrong, and how much was asked.
 
+import { existsSync, readFileSync } from 'node:fs';
 import { isDeepStrictEqual } from 'node:util';
 import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
@@ -16,6 +18,8 @@ const NEVER = ['VALIDATION_ERROR', 'CONTRACT_VIOLATION', 'DATABASE_ERROR', 'INTE
 const INVALID_PARAMS = -32602;
 // The legacy revisions had a code of its own for this.
 const NOT_FOUND = [INVALID_PARAMS, -32002];
+// Below the folder in which client and servers run.
+const MEMORY = { folder: '.claude/memory', file: 'best_practices.md' };
 // How long one answer may take, in milliseconds; over the server's own limits.
 const PATIENCE = { timeout: 60_000 };
 
@@ -114,6 +118,34 @@ class Session {
   }
 }
 
+// A user who agrees, and one who does not: the tool runs for the first one only. Gives what was wrong.
+async function checkApprovals(transport, mode, name) {
+  const wrong = [];
+  for (const action of ['accept', 'decline']) {
+    const [entry, shown] = [`- ${name}, TypeScript, ${action}`, []];
+    const capabilities = { elicitation: { form: {} } };
+    const client = new Client({ name: 'asking', version: '1.0.0' }, { capabilities, versionNegotiation: { mode } });
+    client.setRequestHandler('elicitation/create', async (request) => {
+      shown.push(request.params.message);
+      return action === 'accept' ? { action, content: {} } : { action };
+    });
+    await client.connect(transport(), PATIENCE);
+    const args = { file: MEMORY.file, entry };
+    const result = await client.callTool({ name: 'write_memory_entry', arguments: args }, PATIENCE);
+    await client.close();
+    const value = result.structuredContent;
+    const right = action === 'accept' ? value.success === true : value.code === 'APPROVAL_DENIED';
+    if (!right || shown.length !== 1 || !shown[0].includes(entry)) {
+      wrong.push(`${name}: ${action}: ${JSON.stringify(value)}, shown ${JSON.stringify(shown)}`);
+    }
+    const path = `${MEMORY.folder}/${MEMORY.file}`;
+    const lines = existsSync(path) ? readFileSync(path, 'utf8').split('\n') : [];
+    const written = lines.filter((line) => line === entry).length;
+    if (written !== (action === 'accept' ? 1 : 0)) wrong.push(`${name}: ${action}: the entry is there ${written} times`);
+  }
+  return wrong;
+}
+
 // Strict: a keyword or format that it does not know is an error.
 const ajv = addFormats(new Ajv2020({ allErrors: true, strict: true, strictTypes: false }));
 
@@ -155,6 +187,11 @@ for (const [wire, transport] of Object.entries(servers)) {
       session.expect(false, `gave up: ${err.stack}`);
     }
     await client.close();
+    try {
+      wrong.push(...(await checkApprovals(transport, mode, session.name)));
+    } catch (err) {
+      session.expect(false, `gave up asking: ${err.stack}`);
+    }
     wrong.push(...session.wrong);
     const asked = Object.entries(session.asked).map(([what, count]) => `${count} ${what}`);
     console.log(`${session.name} ${asked.join(', ')}, asked`);

@@ -1,7 +1,8 @@
 """The Python client of MCP against Countersign: `client.py PROGRAM URL`.
 
 Speaks to `PROGRAM mcp` over stdio and to URL over HTTP, in both protocol eras. What it calls it learns from the server
-alone: every tool with every example of its contract. Prints what was wrong, and how much was asked.
+alone: every tool with every example of its contract. Then it writes to the memory, as a client whose user can be
+asked. Prints what was wrong, and how much was asked.
 """
 
 import asyncio
@@ -9,11 +10,13 @@ import json
 import sys
 import traceback
 from collections import Counter
+from pathlib import Path
 
 from jsonschema import Draft202012Validator
 from mcp import Client
 from mcp.client.stdio import StdioServerParameters
 from mcp.shared.exceptions import MCPError
+from mcp.types import ElicitResult
 
 VERSIONS = {"auto": "2026-07-28", "legacy": "2025-11-25"}
 # An example's arguments are valid, so these are never the right answer to one; all others can be due to the state of
@@ -22,6 +25,8 @@ NEVER = {"VALIDATION_ERROR", "CONTRACT_VIOLATION", "DATABASE_ERROR", "INTERNAL_E
 INVALID_PARAMS = -32602
 # The legacy revisions had a code of its own for this.
 NOT_FOUND = {INVALID_PARAMS, -32002}
+# Below the folder in which client and servers run.
+MEMORY = Path(".claude/memory/best_practices.md")
 # How long one answer may take; over the server's own limits.
 PATIENCE = 60
 
@@ -108,6 +113,28 @@ class Session:
             self.expect(err.code in codes, f"{what}: error {err.code} `{err.message}`")
 
 
+async def check_approvals(server, mode, name):
+    """A user who agrees, and one who does not: the tool runs for the first one only. Gives what was wrong."""
+    wrong = []
+    for action in ("accept", "decline"):
+        entry, shown = f"- {name}, Python, {action}", []
+
+        async def answer(_context, params, action=action, shown=shown):
+            shown.append(params.message)
+            return ElicitResult(action=action, content={} if action == "accept" else None)
+
+        async with Client(server, mode=mode, read_timeout_seconds=PATIENCE, elicitation_callback=answer) as client:
+            result = await client.call_tool("write_memory_entry", {"file": MEMORY.name, "entry": entry})
+        value = result.structured_content
+        expected = {"success": True} if action == "accept" else {"code": "APPROVAL_DENIED"}
+        if not expected.items() <= value.items() or len(shown) != 1 or entry not in shown[0]:
+            wrong.append(f"{name}: {action}: {value}, shown {shown}")
+        written = MEMORY.read_text().splitlines().count(entry) if MEMORY.exists() else 0
+        if written != (action == "accept"):
+            wrong.append(f"{name}: {action}: the entry is there {written} times")
+    return wrong
+
+
 async def all_of(list_page, field):
     """The items of all pages, from the server and not from the client's cache."""
     items, cursor = [], None
@@ -149,6 +176,11 @@ async def main(program, url):
             except Exception as err:  # The other connections still have something to say.
                 traceback.print_exception(err)
                 session.expect(False, f"gave up: {err!r}")
+            try:
+                wrong += await check_approvals(server, mode, session.name)
+            except Exception as err:
+                traceback.print_exception(err)
+                session.expect(False, f"gave up asking: {err!r}")
             wrong += session.wrong
             print(session.name, *(f"{count} {what}," for what, count in session.asked.items()), "asked")
     if len({tuple(order) for order in orders.values()}) > 1:
