@@ -9,6 +9,7 @@ mod client;
 mod corpus;
 mod crash;
 mod env;
+mod examples;
 mod hostile;
 mod http;
 mod invalid;

@@ -1,0 +1,25 @@
+//! The ready-made configurations: each is valid and serves the tools it names.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::Path;
+
+use serde_json::Value;
+
+use crate::env::TestEnv;
+
+#[test]
+fn every_example_configuration_serves_what_it_says() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples");
+    let mut served = BTreeSet::new();
+    for file in fs::read_dir(folder).unwrap() {
+        let path = file.unwrap().path();
+        let env = TestEnv::with_config(&fs::read_to_string(&path).unwrap());
+        assert!(env.run(&["config", "check"]).status.success(), "{}", path.display());
+        let listed = env.serve().get("/v1/tools").json();
+        let tools: Vec<_> = listed["tools"].as_array().unwrap().iter().map(|tool| tool["name"].clone()).collect();
+        served.insert((path.file_stem().unwrap().to_str().unwrap().to_owned(), Value::from(tools).to_string()));
+    }
+    let expected = [("learner", r#"["hello","read_repo_file","write_memory_entry"]"#)];
+    assert_eq!(served, expected.map(|(name, tools)| (name.to_owned(), tools.to_owned())).into());
+}
