@@ -212,7 +212,9 @@ fn signpost(config: &Config, address: Option<SocketAddr>) -> Signpost {
     };
     let file = config.sources.file.as_ref().map(|file| file.to_string_lossy());
     let quoted = file.map(|file| format!(" --config '{}'", file.replace('\'', r"'\''")));
-    Signpost { options: quoted.unwrap_or_default(), url: format!("http://{host}") }
+    let scope = config.root.canonicalize().unwrap_or_else(|_| config.root.clone());
+    let scope = scope.to_string_lossy().into();
+    Signpost { scope, options: quoted.unwrap_or_default(), url: format!("http://{host}") }
 }
 
 /// Ready as long as the store can be written.

@@ -29,6 +29,8 @@ pub trait HeldCalls: Send + Sync + fmt::Debug {
 pub struct CallToApprove {
     pub caller: Arc<str>,
     pub tool: ToolName,
+    /// Which project it is about: several may share the records.
+    pub scope: Arc<str>,
     /// The digest of the exact arguments.
     pub arguments: Digest,
     pub contract: Digest,
@@ -55,6 +57,7 @@ pub struct HeldCall {
     pub state: HeldState,
     pub tool: ToolName,
     pub caller: Arc<str>,
+    pub scope: Arc<str>,
     pub request_id: RequestId,
     pub arguments: Digest,
     pub contract: Digest,
@@ -102,7 +105,7 @@ pub enum NotDecided {
     Unknown,
     #[error("it is {} already", .0.as_str())]
     NotPending(HeldState),
-    #[error("nobody may approve a call of their own")]
+    #[error("nobody may decide about a call of their own")]
     OwnCall,
     #[error(transparent)]
     Unavailable(#[from] HeldCallsUnavailable),
@@ -123,10 +126,10 @@ impl ApprovalId {
     const LETTERS: &[u8; 32] = b"0123456789abcdefghjkmnpqrstvwxyz";
 
     pub fn generate() -> Self {
-        let random = Uuid::new_v4().as_u128().to_le_bytes();
+        let random = Uuid::new_v4().into_bytes();
         let mut letters = [0; Self::LENGTH];
-        // The middle bytes of a v4 id have fixed bits; the first six and the last eight are random enough.
-        let bytes = random.iter().take(6).chain(random.iter().rev().take(6));
+        // Without the middle bytes, which have bits that say what kind of id it is.
+        let bytes = random[..6].iter().chain(&random[10..]);
         for (letter, byte) in letters.iter_mut().zip(bytes) {
             *letter = Self::LETTERS[usize::from(byte % 32)];
         }

@@ -1,7 +1,8 @@
 //! The place in the path where a person may have to agree: by the client's own prompt where that counts, or elsewhere.
 
+use std::collections::HashSet;
 use std::fmt;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use countersign_contract::{
@@ -13,15 +14,18 @@ use jiff::Timestamp;
 use serde_json::{Value, json};
 
 /// What cannot be shown cannot be agreed to: more than this nobody reads, wherever it is shown.
-const MAX_PREVIEW_BYTES: usize = 256 * 1024;
+const MAX_PREVIEW_BYTES: usize = 64 * 1024;
 
 /// And more than this not in a prompt; the command line shows it all.
 const MAX_PROMPT_BYTES: usize = 32 * 1024;
 
+/// When to come back for whoever has too many calls waiting.
+const TRY_AGAIN: Duration = Duration::from_mins(1);
+
 /// Decides about calls whose policy asks for a person.
 pub trait Approvals: Send + Sync + fmt::Debug {
-    /// Ready with `Ok` only when a person agreed to exactly this call, and then once.
-    fn decide<'a>(&'a self, request: ApprovalRequest<'a>) -> BoxFuture<'a, Result<(), ToolError>>;
+    /// Ready with `Ok` only when a person agreed to exactly this call, and then once. Answers where that is on record.
+    fn decide<'a>(&'a self, request: ApprovalRequest<'a>) -> BoxFuture<'a, Result<Option<ApprovalId>, ToolError>>;
 }
 
 #[derive(Clone, Copy)]
@@ -39,7 +43,7 @@ pub struct ApprovalRequest<'a> {
 pub struct NoApprover;
 
 impl Approvals for NoApprover {
-    fn decide<'a>(&'a self, request: ApprovalRequest<'a>) -> BoxFuture<'a, Result<(), ToolError>> {
+    fn decide<'a>(&'a self, request: ApprovalRequest<'a>) -> BoxFuture<'a, Result<Option<ApprovalId>, ToolError>> {
         let error = format!("`{}` needs a person's approval, and nobody can be asked", request.tool.contract().name);
         Box::pin(std::future::ready(Err(Rejection::new(Code::ApprovalRequired, error).into())))
     }
@@ -50,11 +54,15 @@ impl Approvals for NoApprover {
 pub struct People {
     held: Arc<dyn HeldCalls>,
     signpost: Signpost,
+    /// Calls about which a client is being asked right now. One question each is enough.
+    asking: Mutex<HashSet<ApprovalId>>,
 }
 
 /// Where a person decides who was not asked by the client.
 #[derive(Debug, Clone)]
 pub struct Signpost {
+    /// The project that calls are about.
+    pub scope: Arc<str>,
     /// What stands behind `countersign approvals approve <id>`, for the same installation to be found.
     pub options: String,
     /// Where this installation is served, without a slash at the end.
@@ -63,26 +71,27 @@ pub struct Signpost {
 
 impl People {
     pub fn new(held: Arc<dyn HeldCalls>, signpost: Signpost) -> Self {
-        Self { held, signpost }
+        Self { held, signpost, asking: Mutex::default() }
     }
 
-    async fn agree(&self, request: ApprovalRequest<'_>) -> Result<(), ToolError> {
+    async fn agree(&self, request: ApprovalRequest<'_>) -> Result<ApprovalId, ToolError> {
         let ApprovalRequest { ctx, tool, arguments, policy } = request;
         let contract = tool.contract();
         let call = CallToApprove {
             caller: Arc::clone(&ctx.caller.name),
             tool: contract.name.clone(),
+            scope: Arc::clone(&self.signpost.scope),
             arguments: Digest::of_json(arguments),
             contract: contract.digest,
             request_id: ctx.request_id,
-            preview: visible(&tool.preview_json(arguments)?).into_owned(),
+            preview: tool.preview_json(arguments)?,
         };
         if call.preview.len() > MAX_PREVIEW_BYTES {
             let error = "The arguments are too large for a person to look at, so the call cannot be approved";
             return Err(Rejection::new(Code::TooLarge, error).into());
         }
         let held = match self.held.claim(call.clone()).await.map_err(unavailable)? {
-            Standing::Approved(_) => return Ok(()),
+            Standing::Approved(id) => return Ok(id),
             Standing::Denied(held) => return Err(denied(&held).into()),
             Standing::TooMany => return Err(too_many().into()),
             Standing::Waiting(held) => held,
@@ -95,7 +104,10 @@ impl People {
     }
 
     /// The person at the client. Whoever decides meanwhile elsewhere decides, too.
-    async fn ask(&self, ctx: &CallContext, call: CallToApprove, held: &HeldCall) -> Result<(), ToolError> {
+    async fn ask(&self, ctx: &CallContext, call: CallToApprove, held: &HeldCall) -> Result<ApprovalId, ToolError> {
+        let Some(_one_at_a_time) = Asking::begin(&self.asking, held.id) else {
+            return Err(self.required(held).into());
+        };
         // The answer repeats the id, and the state seals it: neither is good for another call, or for this one again.
         let (name, state) = (held.id.to_string(), json!({"approval": held.id}));
         let question = Question::Form { message: prompt(held), schema: json!({"type": "object", "properties": {}}) };
@@ -119,12 +131,15 @@ impl People {
         }
         let Some(decision) = decision(&answers, &name) else { return Err(self.required(held).into()) };
         match self.held.decide(held.id, decision, Decider::Client).await {
-            // What was decided elsewhere in the meantime stands.
             Ok(_) | Err(NotDecided::NotPending(_) | NotDecided::Unknown) => {}
             Err(NotDecided::Unavailable(_) | NotDecided::OwnCall) => return Err(unavailable(HeldCallsUnavailable)),
         }
+        if decision == Decision::Deny {
+            // Whatever was decided elsewhere in the meantime: this call is not made.
+            return Err(denied(held).into());
+        }
         match self.held.claim(call).await.map_err(unavailable)? {
-            Standing::Approved(_) => Ok(()),
+            Standing::Approved(id) => Ok(id),
             Standing::Denied(held) => Err(denied(&held).into()),
             Standing::Waiting(held) => Err(self.required(&held).into()),
             Standing::TooMany => Err(too_many().into()),
@@ -134,7 +149,8 @@ impl People {
     fn required(&self, held: &HeldCall) -> Rejection {
         let command = self.command(held.id);
         let error = format!(
-            "`{}` needs a person's approval. Ask the user to run `{command}`, then make exactly the same call again",
+            "`{}` needs a person's approval. Ask the user to run `{command}`, which shows what it is about, then make \
+             exactly the same call again",
             held.tool
         );
         Rejection::new(Code::ApprovalRequired, error).with_details(json!({
@@ -151,8 +167,8 @@ impl People {
 }
 
 impl Approvals for People {
-    fn decide<'a>(&'a self, request: ApprovalRequest<'a>) -> BoxFuture<'a, Result<(), ToolError>> {
-        Box::pin(self.agree(request))
+    fn decide<'a>(&'a self, request: ApprovalRequest<'a>) -> BoxFuture<'a, Result<Option<ApprovalId>, ToolError>> {
+        Box::pin(async move { self.agree(request).await.map(Some) })
     }
 }
 
@@ -165,8 +181,16 @@ fn decision(answers: &Answers, name: &str) -> Option<Decision> {
     }
 }
 
+/// The question first, and what it is about in a frame: whatever the text says, it is seen to be the text.
 fn prompt(held: &HeldCall) -> String {
-    format!("`{}` wants to use {}:\n\n{}\n\nAllow this once?", visible(&held.caller), held.tool, held.preview)
+    let (caller, tool, preview) = (visible(&held.caller), &held.tool, framed(&held.preview));
+    format!("Allow `{caller}` to use {tool} once?\n\n{preview}")
+}
+
+/// Every line of a preview with a bar before it, and its size at the end.
+pub fn framed(preview: &str) -> String {
+    let lines: String = visible(preview).lines().map(|line| format!("│ {line}\n")).collect();
+    format!("{lines}({} lines, {} bytes)", preview.lines().count(), preview.len())
 }
 
 fn left(held: &HeldCall) -> Duration {
@@ -181,7 +205,27 @@ fn denied(held: &HeldCall) -> Rejection {
 
 fn too_many() -> Rejection {
     let error = "Too many of your calls wait for a person's approval already; wait until some are decided";
-    Rejection::new(Code::RateLimited, error)
+    Rejection::new(Code::RateLimited, error).with_retry_after(TRY_AGAIN)
+}
+
+/// Stands for one open question; dropped with it.
+struct Asking<'a> {
+    all: &'a Mutex<HashSet<ApprovalId>>,
+    id: ApprovalId,
+}
+
+impl<'a> Asking<'a> {
+    fn begin(all: &'a Mutex<HashSet<ApprovalId>>, id: ApprovalId) -> Option<Self> {
+        let is_new = all.lock().unwrap_or_else(PoisonError::into_inner).insert(id);
+        // Made only then: dropping one ends what it stands for.
+        is_new.then(|| Self { all, id })
+    }
+}
+
+impl Drop for Asking<'_> {
+    fn drop(&mut self) {
+        self.all.lock().unwrap_or_else(PoisonError::into_inner).remove(&self.id);
+    }
 }
 
 fn unavailable(_: HeldCallsUnavailable) -> ToolError {

@@ -168,7 +168,7 @@ impl Gate {
         let approval = policy.approval_for(contract);
         if approval != Approval::Never {
             let request = ApprovalRequest { ctx, tool, arguments: &arguments, policy: approval };
-            self.approvals.decide(request).await?;
+            recording.approved(self.approvals.decide(request).await?);
         }
         if contract.effect.changes_something() && recording.intend().await.is_err() {
             let error = "The audit log cannot be written, so nothing was changed";

@@ -14,7 +14,7 @@ mod policy;
 mod record;
 mod redact;
 
-pub use approvals::{ApprovalRequest, Approvals, NoApprover, People, Signpost};
+pub use approvals::{ApprovalRequest, Approvals, NoApprover, People, Signpost, framed};
 pub use catalog::{Catalog, DuplicateTool};
 pub use changes::{Change, Changes};
 pub use documents::ContractDocuments;

@@ -2,11 +2,12 @@
 //! dropped half-way leaves all three as well.
 
 use std::fmt;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use countersign_contract::{
-    AuditEntry, AuditEvent, AuditLog, AuditUnavailable, CallContext, Code, Contract, Digest, Durability, RequestId,
+    ApprovalId, AuditEntry, AuditEvent, AuditLog, AuditUnavailable, CallContext, Code, Contract, Digest, Durability,
+    RequestId,
 };
 use jiff::Timestamp;
 use serde::Serialize;
@@ -68,6 +69,7 @@ impl Recorder {
             origin,
             parameters: self.call_log.as_ref().and_then(|_| redact(arguments)),
             arguments: self.audit.as_ref().map(|_| Digest::of_json(arguments)),
+            approval: OnceLock::new(),
             started: Instant::now(),
             ended: false,
         }
@@ -89,6 +91,8 @@ pub(crate) struct Recording<'a> {
     origin: Origin<'a>,
     parameters: Option<Box<RawValue>>,
     arguments: Option<Digest>,
+    /// What allowed it, where a person had to.
+    approval: OnceLock<ApprovalId>,
     started: Instant,
     ended: bool,
 }
@@ -102,6 +106,12 @@ enum End<'a> {
 }
 
 impl Recording<'_> {
+    pub(crate) fn approved(&self, approval: Option<ApprovalId>) {
+        if let Some(approval) = approval {
+            self.approval.get_or_init(|| approval);
+        }
+    }
+
     /// Before something is changed: durable, or the change does not happen.
     pub(crate) async fn intend(&self) -> Result<(), AuditUnavailable> {
         let (Some(audit), Some(arguments)) = (&self.recorder.audit, self.arguments) else { return Ok(()) };
@@ -182,7 +192,7 @@ impl Recording<'_> {
             code: None,
             duration_us: None,
             result: None,
-            approval: None,
+            approval: self.approval.get().copied(),
         }
     }
 }

@@ -2,6 +2,7 @@
 //! answer. What a crash left half-written is set aside, never glued to the next entry.
 
 use std::fs::{File, TryLockError};
+use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::io::{self, Write as _};
 use std::os::unix::fs::{FileExt as _, MetadataExt as _};
 use std::path::{Path, PathBuf};
@@ -12,11 +13,13 @@ use cap_std::fs::{Dir, OpenOptions, OpenOptionsExt as _};
 use rustix::fs::OFlags;
 use rustix::io::Errno;
 
-/// Another process holds the lock for one write and one sync; longer than this is a failure, not a queue.
-const LOCK_TIMEOUT: Duration = Duration::from_secs(10);
 const LOCK_POLL: Duration = Duration::from_millis(2);
 
+/// How much is looked at in one go for the beginning of the last line.
 const BLOCK: u64 = 8192;
+
+/// A last line that is longer is no entry of ours, and stays as it is.
+const MAX_TORN: u64 = 1024 * 1024;
 
 /// Somebody may replace the file while we wait for it, once by accident.
 const OPEN_ATTEMPTS: usize = 5;
@@ -53,16 +56,33 @@ impl AppendOnly {
         Self { root: root.to_owned(), dir: dir.to_owned(), notes: notes.to_owned() }
     }
 
-    /// Adds the entry and a line break, and answers how many bytes that are. `is_line` says whether a last line without
-    /// a line break may be what a person left so. Blocks on the disk; not for an async thread.
-    pub fn append(&self, name: &str, entry: &str, is_line: fn(&[u8]) -> bool) -> Result<u64, AppendError> {
-        let folder = self.folder()?;
-        let mut file = open_locked(&folder, name)?;
-        let note = Note { path: self.notes.join(format!("{name}.writing")) };
+    /// Where the files lie.
+    pub fn dir(&self) -> &Path {
+        &self.dir
+    }
+
+    /// Adds the entry and a line break, and answers how many bytes were added. `is_line` says whether a last line without
+    /// a line break may be what a person left so; `patience` is how long to wait for other writers. Blocks on the disk;
+    /// not for an async thread.
+    pub fn append(
+        &self,
+        name: &str,
+        entry: &str,
+        is_line: fn(&[u8]) -> bool,
+        patience: Duration,
+    ) -> Result<u64, AppendError> {
+        let folders = self.folders()?;
+        let Some(folder) = folders.last() else { return Err(AppendError::NotPlain) };
+        let mut file = open_locked(folder, name, patience)?;
+        let note = self.note(name);
         if let Some(from) = torn_from(&file, &note, is_line)? {
-            set_aside(&folder, &mut file, name, from)?;
+            set_aside(folder, &mut file, name, from, patience)?;
         }
         let before = file.metadata()?.len();
+        if before == 0 {
+            // Whoever made file and folders may not have come so far.
+            folders.iter().try_for_each(sync_folder)?;
+        }
         let mut text = String::with_capacity(entry.len() + 2);
         if before > 0 && last_byte(&file, before)? != b'\n' {
             // What a person left without a line break stays as it is, on a line of its own.
@@ -73,54 +93,69 @@ impl AppendOnly {
         note.write(before, &text).map_err(no_space_or)?;
         write_whole(&mut file, before, text.as_bytes())?;
         note.clear();
-        Ok(entry.len() as u64 + 1)
+        if !is_current(folder, name, &file)? {
+            let error = io::Error::other("the file was replaced while it was written");
+            return Err(AppendError::Unknown(error));
+        }
+        Ok(text.len() as u64)
     }
 
-    /// The folder, made where it is missing; each new one is on disk before anything is put into it.
-    fn folder(&self) -> Result<Dir, AppendError> {
+    /// Files of the same name in other folders have notes of their own.
+    fn note(&self, name: &str) -> Note {
+        let mut hasher = DefaultHasher::new();
+        self.dir.hash(&mut hasher);
+        Note { path: self.notes.join(format!("{name}.{:016x}.writing", hasher.finish())) }
+    }
+
+    /// The way to the folder, which is the last; made where it is missing.
+    fn folders(&self) -> Result<Vec<Dir>, AppendError> {
         let base = match self.dir.strip_prefix(&self.root) {
             Ok(_) => self.root.as_path(),
             Err(_) => self.dir.ancestors().find(|folder| folder.is_dir()).unwrap_or(&self.dir),
         };
         let mut folder = Dir::open_ambient_dir(base, ambient_authority())?;
+        let mut folders = Vec::new();
         for component in self.dir.strip_prefix(base).unwrap_or(&self.dir) {
             match folder.create_dir(component) {
-                Ok(()) => sync_folder(&folder)?,
-                Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
-                Err(error) => return Err(no_space_or(error)),
+                Err(error) if error.kind() != io::ErrorKind::AlreadyExists => return Err(no_space_or(error)),
+                Ok(()) | Err(_) => {}
             }
-            folder = folder.open_dir(component)?;
+            let below = folder.open_dir(component)?;
+            folders.push(std::mem::replace(&mut folder, below));
         }
-        Ok(folder)
+        folders.push(folder);
+        Ok(folders)
     }
 }
 
 /// The file that is there when it is our turn.
-fn open_locked(folder: &Dir, name: &str) -> Result<File, AppendError> {
+fn open_locked(folder: &Dir, name: &str, patience: Duration) -> Result<File, AppendError> {
+    let give_up = Instant::now() + patience;
     for _ in 0..OPEN_ATTEMPTS {
-        let (file, created) = open(folder, name)?;
-        lock(&file)?;
-        let (ours, current) = (file.metadata()?, folder.symlink_metadata(name).ok());
-        let identity = |about: &cap_std::fs::Metadata| {
-            use cap_std::fs::MetadataExt as _;
-            (about.dev(), about.ino())
-        };
-        if current.as_ref().map(identity) != Some((ours.dev(), ours.ino())) {
+        let file = open(folder, name)?;
+        lock(&file, give_up)?;
+        if !is_current(folder, name, &file)? {
             continue;
         }
-        if !ours.is_file() || ours.nlink() != 1 {
-            return Err(AppendError::NotPlain);
-        }
-        if created {
-            sync_folder(folder)?;
-        }
-        return Ok(file);
+        let about = file.metadata()?;
+        let plain = about.is_file() && about.nlink() == 1;
+        return if plain { Ok(file) } else { Err(AppendError::NotPlain) };
     }
     Err(AppendError::Locked)
 }
 
+/// Whether the name still leads to this file.
+fn is_current(folder: &Dir, name: &str, file: &File) -> io::Result<bool> {
+    let ours = file.metadata()?;
+    let identity = |about: &cap_std::fs::Metadata| {
+        use cap_std::fs::MetadataExt as _;
+        (about.dev(), about.ino())
+    };
+    Ok(folder.symlink_metadata(name).ok().as_ref().map(identity) == Some((ours.dev(), ours.ino())))
+}
+
 /// Never through a link, and never waiting for the other end of a pipe.
-fn open(folder: &Dir, name: &str) -> Result<(File, bool), AppendError> {
+fn open(folder: &Dir, name: &str) -> Result<File, AppendError> {
     let mut options = OpenOptions::new();
     let flags = OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::NOCTTY;
     options.read(true).append(true).custom_flags(flags.bits().cast_signed());
@@ -129,17 +164,16 @@ fn open(folder: &Dir, name: &str) -> Result<(File, bool), AppendError> {
         _ => AppendError::Io(error),
     };
     match folder.open_with(name, options.clone().create_new(true)) {
-        Ok(file) => Ok((file.into_std(), true)),
+        Ok(file) => Ok(file.into_std()),
         Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
-            Ok((folder.open_with(name, &options).map_err(not_plain)?.into_std(), false))
+            Ok(folder.open_with(name, &options).map_err(not_plain)?.into_std())
         }
         Err(error) => Err(no_space_or(error)),
     }
 }
 
 /// Released when the file is closed, by a crash, too.
-fn lock(file: &File) -> Result<(), AppendError> {
-    let give_up = Instant::now() + LOCK_TIMEOUT;
+fn lock(file: &File, give_up: Instant) -> Result<(), AppendError> {
     loop {
         match file.try_lock() {
             Ok(()) => return Ok(()),
@@ -189,15 +223,19 @@ fn torn_from(file: &File, note: &Note, is_line: fn(&[u8]) -> bool) -> io::Result
         return Ok(None);
     }
     let line = last_line_start(file, length)?;
+    if length - line > MAX_TORN {
+        return Ok(None);
+    }
     Ok((!is_line(&read_from(file, line, length)?)).then_some(line))
 }
 
-fn set_aside(folder: &Dir, file: &mut File, name: &str, from: u64) -> Result<(), AppendError> {
+fn set_aside(folder: &Dir, file: &mut File, name: &str, from: u64, patience: Duration) -> Result<(), AppendError> {
     let mut torn = read_from(file, from, file.metadata()?.len())?;
     torn.push(b'\n');
-    let mut aside = open_locked(folder, &format!("{name}.torn"))?;
+    let mut aside = open_locked(folder, &format!("{name}.torn"), patience)?;
     let before = aside.metadata()?.len();
     write_whole(&mut aside, before, &torn)?;
+    sync_folder(folder)?;
     // Only now: whatever happens in between, the bytes are in one of the two.
     file.set_len(from)?;
     file.sync_data()?;

@@ -18,6 +18,9 @@ const FOLDER: &str = "COUNTERSIGN_REPO_CRASH_FOLDER";
 const WRITER: &str = "COUNTERSIGN_REPO_CRASH_WRITER";
 const NAME: &str = "log.md";
 
+/// However busy the machine is.
+const PATIENCE: Duration = Duration::from_secs(30);
+
 /// Several pages each, so that a kill can come in the middle of a write. Line breaks inside: a part may look whole.
 const LINES_PER_ENTRY: usize = 100;
 
@@ -46,7 +49,7 @@ fn every_acknowledged_entry_survives_every_kill() {
         }
         // One more writer finds whatever the killed ones left.
         let own = format!("after {round}");
-        files(folder.path()).append(NAME, &entry(&own), |_| true).unwrap();
+        files(folder.path()).append(NAME, &entry(&own), |_| true, PATIENCE).unwrap();
         acknowledged.insert(own);
         let bytes = fs::read(folder.path().join("memory").join(NAME)).unwrap();
         assert!(bytes.starts_with(&before), "round {round} changed what was there");
@@ -69,7 +72,7 @@ fn writer() {
     let mut stdout = std::io::stdout();
     for n in 0.. {
         let name = format!("{writer} {n}");
-        files.append(NAME, &entry(&name), |_| true).unwrap();
+        files.append(NAME, &entry(&name), |_| true, PATIENCE).unwrap();
         // Acknowledged by one write, after the append.
         stdout.write_all(format!("wrote {name}.\n").as_bytes()).unwrap();
         stdout.flush().unwrap();

@@ -197,7 +197,7 @@ mod tests {
     async fn the_end_does_not_wait_for_readers_and_is_the_same_for_all() {
         let folder = tempfile::tempdir().unwrap();
         let store = Store::open(folder.path()).await.unwrap();
-        for _ in 0..3000 {
+        for _ in 0..15_000 {
             store.audit_log().append(answered(), Durability::Batched).await.unwrap();
         }
         store.audit_log().append(answered(), Durability::Synced).await.unwrap();

@@ -2,14 +2,19 @@
 //! that is there is changed, and what was answered is on disk.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use countersign_contract::{
     Approval, CallContext, Code, Effect, Example, Mistake, Rejection, Sentence, Terms, Tool, ToolError, parse_json,
 };
 use countersign_repo::{AppendError, AppendOnly};
 use schemars::JsonSchema;
+use serde::de::IgnoredAny;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
+
+/// Another process keeps a file for one write and one sync; longer than this is a failure, not a queue.
+const PATIENCE: Duration = Duration::from_secs(10);
 
 /// Of an entry, without its line break.
 const MAX_BYTES: usize = 10_240;
@@ -92,13 +97,16 @@ impl Tool for WriteMemoryEntry {
     }
 
     fn preview(&self, input: &Input) -> Result<Option<String>, Rejection> {
-        Ok(Some(format!("Append to {}:\n\n{}", input.file.name(), line(input)?)))
+        Ok(Some(format!("Append to {}:\n{}", input.file.name(), line(input)?)))
     }
 
-    async fn call(&self, _ctx: &CallContext, input: Input) -> Result<Output, ToolError> {
+    async fn call(&self, ctx: &CallContext, input: Input) -> Result<Output, ToolError> {
         let (file, entry, memory) = (input.file, line(&input)?, Arc::clone(&self.memory));
+        // Whoever is told that the time is up must not find the entry there later.
+        let patience = PATIENCE.min(ctx.deadline / 2);
         // In a thread of its own, and so to its end even when the caller goes away.
-        let append = tokio::task::spawn_blocking(move || memory.append(file.name(), &entry, file.line_check()));
+        let append =
+            tokio::task::spawn_blocking(move || memory.append(file.name(), &entry, file.line_check(), patience));
         let bytes_written = append.await.map_err(ToolError::internal)?.map_err(|error| failed(file, &error))?;
         Ok(Output { success: true, file, bytes_written })
     }
@@ -122,7 +130,7 @@ impl MemoryFile {
 
     /// What a last line without a line break may be: any text is Markdown.
     fn line_check(self) -> fn(&[u8]) -> bool {
-        if self.is_json() { |line| parse_json(line).is_ok() } else { |_| true }
+        if self.is_json() { |line| serde_json::from_slice::<IgnoredAny>(line).is_ok() } else { |_| true }
     }
 }
 
@@ -162,7 +170,9 @@ fn compact(json: &str) -> String {
 fn failed(file: MemoryFile, error: &AppendError) -> ToolError {
     let rejection = match error {
         AppendError::NotPlain => Rejection::new(Code::AccessDenied, "Access denied"),
-        AppendError::Locked => Rejection::new(Code::Unavailable, "Another process keeps the file locked; try again"),
+        AppendError::Locked => {
+            Rejection::new(Code::Unavailable, "Another process keeps the file locked; nothing was written")
+        }
         AppendError::NoSpace(_) => Rejection::new(Code::IoError, "No space is left; nothing was written"),
         AppendError::Io(_) => Rejection::new(Code::IoError, "Failed to write file"),
         AppendError::Unknown(_) => {

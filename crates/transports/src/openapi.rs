@@ -237,7 +237,7 @@ fn held_schema() -> Value {
     let properties = json!({
         "id": text,
         "state": {"enum": ["pending", "approved", "denied", "used", "expired"]},
-        "tool": text, "caller": text, "request_id": text, "arguments": text, "contract": text,
+        "tool": text, "caller": text, "scope": text, "request_id": text, "arguments": text, "contract": text,
         "preview": {"type": "string", "description": "What would be done, in full"},
         "requested_at": time, "expires_at": time, "decided_by": text,
     });

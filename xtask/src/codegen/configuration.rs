@@ -13,8 +13,8 @@ YAML, every key optional. The file is `--config FILE`, else `$COUNTERSIGN_CONFIG
 for editors: [`contracts/config.schema.json`](../contracts/config.schema.json).
 
 This version refuses `auth.oauth`, `llm`, `servers`, `mcpServers` and any `database` but `sqlite`: they are not available
-yet. Keys of tools that are not available yet (`context`, `contracts`, `file_io`, `memory`, `system_audit`, `web_fetch`)
-are checked and have no effect.
+yet. Keys of tools that are not available yet (`context`, `contracts`, `file_io`, `system_audit`, `web_fetch`) are
+checked and have no effect.
 
 | key | default | meaning |
 |---|---|---|

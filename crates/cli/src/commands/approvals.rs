@@ -1,10 +1,12 @@
 //! `countersign approvals`: what waits for a person, and the decision. Whoever can open the data folder may decide.
 
 use std::collections::BTreeSet;
+use std::io::IsTerminal as _;
 use std::time::Duration;
 
 use anyhow::Context as _;
-use countersign_contract::{ApprovalId, Decider, Decision, HeldCall, HeldCalls as _, NotDecided, visible};
+use countersign_contract::{ApprovalId, Decider, Decision, HeldCall, HeldCalls as _, HeldState, NotDecided, visible};
+use countersign_host::framed;
 use countersign_store::{Store, StoreError, StoredCalls};
 use countersign_transports::ExitCode;
 use jiff::{SpanRound, Timestamp, Unit};
@@ -106,9 +108,16 @@ async fn show(held: &StoredCalls, format: Format, id: &str) -> CommandResult {
     Ok(())
 }
 
-async fn decide(held: &StoredCalls, format: Format, id: &str, decision: Decision) -> CommandResult {
-    let decided = held.decide(parse(id)?, decision, Decider::Owner).await.map_err(|reason| match reason {
-        NotDecided::Unknown => unknown(id),
+async fn decide(held: &StoredCalls, format: Format, text: &str, decision: Decision) -> CommandResult {
+    let id = parse(text)?;
+    let call = held.get(id).await.map_err(|error| CommandError::new(ExitCode::ToolError, error))?;
+    let call = call.ok_or_else(|| unknown(text))?;
+    // Nobody approves unseen: a person at a terminal is shown what it is, and asked.
+    if decision == Decision::Approve && call.state == HeldState::Pending && !agrees(&call)? {
+        return Err(CommandError::message(ExitCode::NotAuthorised, "not approved; the call still waits"));
+    }
+    let decided = held.decide(id, decision, Decider::Owner).await.map_err(|reason| match reason {
+        NotDecided::Unknown => unknown(text),
         NotDecided::NotPending(state) => {
             let message = format!("nothing to decide: this call is {} already", state.as_str());
             CommandError::message(ExitCode::ToolError, message).hint("the caller has to make the call anew")
@@ -123,15 +132,27 @@ async fn decide(held: &StoredCalls, format: Format, id: &str, decision: Decision
         Decision::Deny => "it will not run".to_owned(),
     };
     let caller = visible(&decided.caller);
-    Ok(output::print(&format!("{}: `{}` of {caller}; {consequence}\n", decided.state.as_str(), decided.tool))?)
+    let (state, tool) = (decided.state.as_str(), &decided.tool);
+    Ok(output::print(&format!("{state}: `{tool}` of {caller}; {consequence}\n{}\n", framed(&decided.preview)))?)
+}
+
+/// Without a terminal nobody can be asked, and the command is the decision.
+fn agrees(call: &HeldCall) -> anyhow::Result<bool> {
+    if !std::io::stdin().is_terminal() || !std::io::stderr().is_terminal() {
+        return Ok(true);
+    }
+    output::say(&format!("{}\nApprove? [y/N] ", described(call)));
+    let mut answer = String::new();
+    std::io::stdin().read_line(&mut answer).context("cannot read the answer")?;
+    Ok(matches!(answer.trim(), "y" | "Y" | "yes"))
 }
 
 fn described(call: &HeldCall) -> String {
-    let HeldCall { id, state, tool, caller, preview, requested_at, .. } = call;
-    let (caller, preview) = (visible(caller), visible(preview));
+    let HeldCall { id, state, tool, caller, scope, preview, requested_at, .. } = call;
+    let (caller, scope, preview) = (visible(caller), visible(scope), framed(preview));
     let decided = call.decided_by.as_ref().map(|by| format!("decided by    {}\n", visible(by))).unwrap_or_default();
     format!(
-        "id            {id}\nstate         {}\ntool          {tool}\ncaller        {caller}\nasked at      \
+        "id            {id}\nstate         {}\ntool          {tool}\ncaller        {caller}\nproject       {scope}\nasked at      \
          {requested_at:.0}\nexpires in    {}\n{decided}\n{preview}\n",
         state.as_str(),
         left(call),

@@ -55,7 +55,7 @@ fn an_approval_is_for_one_call_of_one_caller_with_these_arguments() {
     assert_eq!(memory(&env), None);
 
     assert_eq!(decide(&server, Some("boss"), &id, "approve").json()["state"], "approved");
-    assert_eq!(decide(&server, Some("boss"), &id, "deny").status, 400, "it is decided");
+    assert_eq!(decide(&server, Some("boss"), &id, "approve").status, 400, "it is decided");
     assert_eq!(call(&server, "other", &entry("first")).status, 202, "another caller's");
     assert_eq!(call(&server, "agent", &entry("second")).status, 202, "other arguments");
     let mut smuggled = entry("first");
@@ -72,6 +72,8 @@ fn an_approval_is_for_one_call_of_one_caller_with_these_arguments() {
         decided.contains(&format!("\"approval\":\"{id}\"")) && decided.contains("\"caller\":\"boss\""),
         "{decided}"
     );
+    let intent = export.lines().find(|line| line.contains("\"event\":\"intent\"")).expect("the call on record");
+    assert!(intent.contains(&format!("\"approval\":\"{id}\"")), "what allowed it: {intent}");
 }
 
 #[test]
@@ -102,9 +104,13 @@ fn a_client_without_a_prompt_works_through_the_command_line() {
     let listed = stdout(&env.run(&["approvals"]));
     assert!(listed.contains(&id) && listed.contains(TOOL) && listed.contains("local"), "{listed}");
     let shown = stdout(&env.run(&["approvals", "show", &id]));
-    assert!(shown.contains("pending") && shown.contains("Append to decisions.jsonl:\n\n{\"e\":\"one\"}"), "{shown}");
+    assert!(
+        shown.contains("pending") && shown.contains("│ Append to decisions.jsonl:\n│ {\"e\":\"one\"}\n(2 lines"),
+        "{shown}"
+    );
     let approved = env.run(&["approvals", "approve", &id]);
     assert!(approved.status.success() && stdout(&approved).starts_with("approved"), "{}", stderr(&approved));
+    assert!(stdout(&approved).contains("│ {\"e\":\"one\"}"), "nobody approves unseen: {}", stdout(&approved));
     assert_eq!(session.call(TOOL, &entry("one"))["result"]["structuredContent"]["success"], json!(true));
     assert!(stdout(&env.run(&["approvals", "show", &id])).contains("used"));
     let again = env.run(&["approvals", "approve", &id]);
@@ -136,7 +142,7 @@ fn a_modern_client_asks_and_calls_again() {
     let (name, question) = asked["inputRequests"].as_object().unwrap().iter().next().unwrap();
     let message = question["params"]["message"].as_str().unwrap();
     assert!(
-        message.contains("Append to decisions.jsonl:\n\n{\"e\":\"one\"}") && message.contains("anonymous"),
+        message.contains("│ Append to decisions.jsonl:\n│ {\"e\":\"one\"}\n(2 lines") && message.contains("anonymous"),
         "{message}"
     );
     let state = asked["requestState"].as_str().unwrap();
@@ -210,6 +216,49 @@ fn an_older_client_is_asked_at_once() {
 }
 
 #[test]
+fn a_no_is_a_no_whatever_was_decided_elsewhere() {
+    let env = TestEnv::new();
+    let mut session = Session::start(&env, &["mcp"]);
+    session.initialize(&json!({"elicitation": {}}));
+    let call = |id: u64| {
+        json!({"jsonrpc": "2.0", "id": id, "method": "tools/call",
+        "params": {"name": TOOL, "arguments": entry("no")}})
+    };
+    session.send_json(&call(1));
+    let question = session.next();
+    assert_eq!(question["method"], "elicitation/create", "{question}");
+    // The same call meanwhile is not asked about a second time.
+    session.send_json(&call(2));
+    let second = session.next();
+    assert_eq!(
+        (&second["id"], &second["result"]["structuredContent"]["code"]),
+        (&json!(2), &json!("APPROVAL_REQUIRED"))
+    );
+    let id = approval_id(&second["result"]["structuredContent"]["details"]);
+    env.json(&["approvals", "approve", &id, "--json"]);
+    session.send_json(&json!({"jsonrpc": "2.0", "id": question["id"], "result": {"action": "decline"}}));
+    let answer = session.next();
+    assert_eq!(answer["result"]["structuredContent"]["code"], "APPROVAL_DENIED", "{answer}");
+    assert_eq!(memory(&env), None);
+    let export = stdout(&env.run(&["audit", "export"]));
+    assert!(export.contains("\"event\":\"approved\"") && export.contains("\"event\":\"denied\""), "{export}");
+}
+
+#[test]
+fn a_prompt_that_is_open_does_not_keep_the_server() {
+    let env = TestEnv::new();
+    let mut session = Session::start(&env, &["mcp"]);
+    session.initialize(&json!({"elicitation": {}}));
+    session.send_json(&json!({"jsonrpc": "2.0", "id": 1, "method": "tools/call",
+        "params": {"name": TOOL, "arguments": entry("open")}}));
+    assert_eq!(session.next()["method"], "elicitation/create");
+    session.signal("TERM");
+    assert_eq!(session.next()["result"]["structuredContent"]["code"], "APPROVAL_REQUIRED");
+    let (code, took) = session.end();
+    assert!(code == Some(0) && took < std::time::Duration::from_secs(4), "{code:?} {took:?}");
+}
+
+#[test]
 fn out_of_band_does_not_count_the_clients_answer() {
     let env = TestEnv::with_config("approval: {write_memory_entry: out_of_band, hello: client}\n");
     let server = env.serve();
@@ -247,9 +296,17 @@ fn nobody_is_asked_about_what_would_be_refused() {
 fn a_caller_cannot_hold_calls_without_end() {
     let env = TestEnv::new();
     let server = env.serve();
-    let held: Vec<u16> =
-        (0..70).map(|n| server.post(&format!("/mcp/tool/{TOOL}"), &entry(&n.to_string()).to_string()).status).collect();
-    assert_eq!((held[63], held[64], held[69]), (202, 429, 429));
+    let call = |n: usize| server.post(&format!("/mcp/tool/{TOOL}"), &entry(&n.to_string()).to_string());
+    let held: Vec<Answer> = (0..66).map(call).collect();
+    assert_eq!((held[63].status, held[64].status, held[65].status), (202, 429, 429));
+    assert!(held[64].header("retry-after").is_some());
+    // To be denied makes no room for the same in other words.
+    let id = approval_id(&held[0].json()["details"]);
+    env.json(&["approvals", "deny", &id, "--json"]);
+    assert_eq!(call(66).status, 429);
+    let id = approval_id(&held[1].json()["details"]);
+    env.json(&["approvals", "approve", &id, "--json"]);
+    assert_eq!((call(1).status, call(66).status), (200, 202));
 }
 
 fn entry(text: &str) -> Value {

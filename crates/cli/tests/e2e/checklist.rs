@@ -5,8 +5,8 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use countersign_contract::{
-    Access, AnyTool, Approval, BoxFuture, CallContext, Caller, Client, Contract, Example, Output, Progress, ToolError,
-    contract_file,
+    Access, AnyTool, Approval, ApprovalId, BoxFuture, CallContext, Caller, Client, Contract, Example, Output, Progress,
+    ToolError, contract_file,
 };
 use countersign_host::{ApprovalRequest, Approvals, Call, Catalog, Gate, Metrics, Policy, Recorder, Wire};
 use countersign_repo::{AppendOnly, Root};
@@ -252,8 +252,8 @@ fn gate(tool: Arc<dyn AnyTool>) -> Gate {
 struct EverybodyAgrees;
 
 impl Approvals for EverybodyAgrees {
-    fn decide<'a>(&'a self, _request: ApprovalRequest<'a>) -> BoxFuture<'a, Result<(), ToolError>> {
-        Box::pin(std::future::ready(Ok(())))
+    fn decide<'a>(&'a self, _request: ApprovalRequest<'a>) -> BoxFuture<'a, Result<Option<ApprovalId>, ToolError>> {
+        Box::pin(std::future::ready(Ok(None)))
     }
 }
 

@@ -42,6 +42,12 @@ impl Session {
         self.input.as_mut().unwrap().write_all(text.as_bytes()).unwrap();
     }
 
+    pub(crate) fn signal(&self, name: &str) {
+        let sent =
+            std::process::Command::new("kill").args(["-s", name, &self.child.id().to_string()]).status().unwrap();
+        assert!(sent.success());
+    }
+
     pub(crate) fn send_json(&mut self, message: &Value) {
         self.send(&format!("{message}\n"));
     }
@@ -69,7 +75,7 @@ impl Session {
     }
 
     /// Closes stdin; the exit code and how long the end took.
-    fn end(mut self) -> (Option<i32>, Duration) {
+    pub(crate) fn end(mut self) -> (Option<i32>, Duration) {
         let start = Instant::now();
         drop(self.input.take());
         let status = wait_for("the session to end", || self.child.try_wait().unwrap());

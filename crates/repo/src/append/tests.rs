@@ -3,6 +3,7 @@
 use std::fs;
 use std::os::unix::fs::symlink;
 use std::path::PathBuf;
+use std::time::Duration;
 
 use tempfile::TempDir;
 
@@ -38,11 +39,11 @@ impl Bench {
     }
 
     fn note(&self) -> PathBuf {
-        self.folder.path().join("notes").join(format!("{NAME}.writing"))
+        self.files.note(NAME).path
     }
 
     fn append(&self, entry: &str) -> Result<u64, AppendError> {
-        self.files.append(NAME, entry, |line| line.ends_with(b"}"))
+        self.files.append(NAME, entry, |line| line.ends_with(b"}"), Duration::from_secs(10))
     }
 
     /// The file, and what was set aside.
@@ -85,7 +86,9 @@ fn what_a_crash_left_is_set_aside() {
         if let Some(note) = note {
             fs::write(bench.note(), note).unwrap();
         }
-        assert_eq!(bench.append("{new}").unwrap(), 6);
+        let added = bench.append("{new}").unwrap();
+        let completed = u64::from(file.len() > before.len());
+        assert_eq!(added, 6 + completed, "{before:?}");
         let expected = (format!("{file}{{new}}\n"), aside.map(ToOwned::to_owned));
         assert_eq!(bench.content(), expected, "{before:?} {note:?}");
     }
@@ -132,6 +135,25 @@ fn a_pipe_does_not_keep_us() {
 }
 
 #[test]
+fn a_file_that_stays_locked_is_not_written_later() {
+    let bench = Bench::with("{1}\n");
+    let other = fs::OpenOptions::new().append(true).open(bench.path()).unwrap();
+    other.lock().unwrap();
+    let refused = bench.files.append(NAME, "{2}", |_| true, Duration::from_millis(20));
+    assert!(matches!(refused, Err(AppendError::Locked)), "{refused:?}");
+    drop(other);
+    assert_eq!(bench.content(), ("{1}\n".to_owned(), None));
+}
+
+#[test]
+fn a_very_long_last_line_is_left_alone() {
+    let long = "x".repeat(2 * 1024 * 1024);
+    let bench = Bench::with(&long);
+    bench.append("{1}").unwrap();
+    assert_eq!(bench.content(), (format!("{long}\n{{1}}\n"), None));
+}
+
+#[test]
 fn writers_take_turns() {
     let bench = Bench::new();
     std::thread::scope(|scope| {
@@ -159,6 +181,6 @@ fn a_folder_outside_the_root_is_made_too() {
     let (root, dir) = (folder.path().join("root"), folder.path().join("elsewhere/memory"));
     fs::create_dir(&root).unwrap();
     let files = AppendOnly::new(&root, &dir, folder.path());
-    files.append(NAME, "{1}", |_| true).unwrap();
+    files.append(NAME, "{1}", |_| true, Duration::ZERO).unwrap();
     assert_eq!(fs::read_to_string(dir.join(NAME)).unwrap(), "{1}\n");
 }

@@ -42,6 +42,7 @@ fn call(arguments: &str) -> CallToApprove {
     CallToApprove {
         caller: "agent".into(),
         tool: "write".parse().unwrap(),
+        scope: "project".into(),
         arguments: Digest::of_bytes(arguments.as_bytes()),
         contract: Digest::of_bytes(b"contract"),
         request_id: RequestId::generate(),
@@ -81,12 +82,13 @@ async fn an_approval_is_bound_to_all_of_its_call() {
         call("b"),
         CallToApprove { caller: "other".into(), ..call("a") },
         CallToApprove { tool: "erase".parse().unwrap(), ..call("a") },
+        CallToApprove { scope: "another project".into(), ..call("a") },
         CallToApprove { contract: Digest::of_bytes(b"changed"), ..call("a") },
     ] {
         assert_ne!(wait(&held, other).await, id);
     }
     assert_eq!(held.claim(call("a")).await.unwrap(), Standing::Approved(id));
-    assert_eq!(held.waiting().await.unwrap().len(), 4);
+    assert_eq!(held.waiting().await.unwrap().len(), 5);
 }
 
 #[tokio::test]

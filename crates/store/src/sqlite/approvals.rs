@@ -15,25 +15,27 @@ const PENDING_FOR: SignedDuration = SignedDuration::from_hours(1);
 /// How long the caller has to make the call again once it is approved.
 const APPROVED_FOR: SignedDuration = SignedDuration::from_mins(15);
 
-/// How long it can be looked up what became of one.
-const KEPT_FOR: SignedDuration = SignedDuration::from_hours(7 * 24);
+/// How long it can be looked up what became of one that was decided.
+const KEPT_FOR: SignedDuration = SignedDuration::from_hours(24);
 
-/// More calls of one caller than a person looks through; also what keeps a caller from filling the disk.
+/// More calls of one caller than a person looks through. Denied ones count for as long as the denial does: whoever is
+/// denied does not ask again and again in other words.
 const WAITING_MAX: i64 = 64;
 
-const COLUMNS: &str = "SELECT id, state, caller, tool, arguments, contract, request_id, preview, requested_at, \
+const COLUMNS: &str = "SELECT id, state, caller, tool, scope, arguments, contract, request_id, preview, requested_at, \
                        expires_at, decided_by FROM approval";
 
 /// See [`countersign_contract::HeldCalls::claim`].
 pub(crate) async fn claim(connection: &mut SqliteConnection, call: &CallToApprove) -> Result<Standing, sqlx::Error> {
     let now = now();
     let text = format!(
-        "{COLUMNS} WHERE caller = ? AND tool = ? AND arguments = ? AND contract = ? AND state != 'used' \
+        "{COLUMNS} WHERE caller = ? AND tool = ? AND scope = ? AND arguments = ? AND contract = ? AND state != 'used' \
          AND expires_at > ? ORDER BY requested_at DESC LIMIT 1"
     );
     let known = sqlx::query(sqlx::AssertSqlSafe(text))
         .bind(&*call.caller)
         .bind(call.tool.as_str())
+        .bind(&*call.scope)
         .bind(call.arguments.to_string())
         .bind(call.contract.to_string())
         .bind(now.as_millisecond())
@@ -57,23 +59,29 @@ async fn hold(
     call: &CallToApprove,
     now: Timestamp,
 ) -> Result<Standing, sqlx::Error> {
-    let waiting: i64 =
-        sqlx::query_scalar("SELECT count(*) FROM approval WHERE caller = ? AND state = 'pending' AND expires_at > ?")
-            .bind(&*call.caller)
-            .bind(now.as_millisecond())
-            .fetch_one(&mut *connection)
-            .await?;
+    let waiting: i64 = sqlx::query_scalar(
+        "SELECT count(*) FROM approval WHERE expires_at > ? AND caller = ? AND state IN ('pending', 'denied')",
+    )
+    .bind(now.as_millisecond())
+    .bind(&*call.caller)
+    .fetch_one(&mut *connection)
+    .await?;
     if waiting >= WAITING_MAX {
         return Ok(Standing::TooMany);
     }
-    let forgotten = sqlx::query("DELETE FROM approval WHERE expires_at < ?").bind((now - KEPT_FOR).as_millisecond());
-    forgotten.execute(&mut *connection).await?;
-    let CallToApprove { caller, tool, arguments, contract, request_id, preview } = call;
+    // What nobody decided in time nobody asks about any more.
+    sqlx::query("DELETE FROM approval WHERE expires_at < ? AND (state = 'pending' OR expires_at < ?)")
+        .bind(now.as_millisecond())
+        .bind((now - KEPT_FOR).as_millisecond())
+        .execute(&mut *connection)
+        .await?;
+    let CallToApprove { caller, tool, scope, arguments, contract, request_id, preview } = call;
     let held = HeldCall {
         id: ApprovalId::generate(),
         state: HeldState::Pending,
         tool: tool.clone(),
         caller: caller.clone(),
+        scope: scope.clone(),
         request_id: *request_id,
         arguments: *arguments,
         contract: *contract,
@@ -83,12 +91,13 @@ async fn hold(
         decided_by: None,
     };
     sqlx::query(
-        "INSERT INTO approval (id, state, caller, tool, arguments, contract, request_id, preview, requested_at, \
-         expires_at) VALUES (?, 'pending', ?, ?, ?, ?, ?, ?, ?, ?)",
+        "INSERT INTO approval (id, state, caller, tool, scope, arguments, contract, request_id, preview, requested_at, \
+         expires_at) VALUES (?, 'pending', ?, ?, ?, ?, ?, ?, ?, ?, ?)",
     )
     .bind(held.id.as_str())
     .bind(&**caller)
     .bind(tool.as_str())
+    .bind(&**scope)
     .bind(arguments.to_string())
     .bind(contract.to_string())
     .bind(request_id.to_string())
@@ -112,7 +121,9 @@ pub(crate) async fn decide(
     if matches!(by, Decider::Approver(name) if *name == held.caller) {
         return Ok(Err(NotDecided::OwnCall));
     }
-    if held.state != HeldState::Pending {
+    // An approval that was not used yet can be taken back.
+    let open = held.state == HeldState::Pending || (held.state == HeldState::Approved && decision == Decision::Deny);
+    if !open {
         return Ok(Err(NotDecided::NotPending(held.state)));
     }
     let event = match decision {
@@ -121,7 +132,7 @@ pub(crate) async fn decide(
             AuditEvent::Approved
         }
         Decision::Deny => {
-            held.state = HeldState::Denied;
+            (held.state, held.expires_at) = (HeldState::Denied, now + PENDING_FOR);
             AuditEvent::Denied
         }
     };
@@ -186,7 +197,7 @@ fn read(row: &SqliteRow, now: Timestamp) -> Result<HeldCall, sqlx::Error> {
     let text = |column: usize| row.try_get::<&str, _>(column);
     let time = |column: usize| Timestamp::from_millisecond(row.try_get(column)?).map_err(|error| wrong(&error));
     let digest = |column: usize| text(column)?.parse::<Digest>().map_err(|error| wrong(&error));
-    let expires_at = time(9)?;
+    let expires_at = time(10)?;
     let state = match text(1)? {
         "pending" | "approved" if expires_at <= now => HeldState::Expired,
         "pending" => HeldState::Pending,
@@ -200,12 +211,13 @@ fn read(row: &SqliteRow, now: Timestamp) -> Result<HeldCall, sqlx::Error> {
         state,
         caller: text(2)?.into(),
         tool: text(3)?.parse().map_err(|error| wrong(&error))?,
-        arguments: digest(4)?,
-        contract: digest(5)?,
-        request_id: text(6)?.parse().map_err(|error| wrong(&error))?,
-        preview: text(7)?.to_owned(),
-        requested_at: time(8)?,
+        scope: text(4)?.into(),
+        arguments: digest(5)?,
+        contract: digest(6)?,
+        request_id: text(7)?.parse().map_err(|error| wrong(&error))?,
+        preview: text(8)?.to_owned(),
+        requested_at: time(9)?,
         expires_at,
-        decided_by: row.try_get(10)?,
+        decided_by: row.try_get(11)?,
     })
 }

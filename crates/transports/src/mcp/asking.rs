@@ -15,12 +15,13 @@ use rmcp::model::{
 };
 use rmcp::service::RequestContext;
 use serde_json::Value;
+use tokio_util::sync::CancellationToken;
 use uuid::Uuid;
 
 use super::translate;
 
-/// A person may take a while; after this the question is asked anew.
-const STATE_LIFETIME: Duration = Duration::from_mins(15);
+/// A person may take a while: as long as a call waits for approval.
+const STATE_LIFETIME: Duration = Duration::from_hours(1);
 
 /// Keeps what a client carries for us from being changed, or used for anything but the call it belongs to.
 pub(super) struct Seals(RequestStateCodec);
@@ -39,6 +40,8 @@ pub(super) struct PeerSide {
     pub(super) level: Option<Severity>,
     pub(super) responses: InputResponses,
     pub(super) state: Option<Value>,
+    /// Nobody waits for a person when the server stops.
+    pub(super) stopping: CancellationToken,
 }
 
 impl Seals {
@@ -120,12 +123,12 @@ impl PeerSide {
                 InputRequest::ListRoots(request) => ServerRequest::ListRootsRequest(request),
                 _ => return Err(ToolError::internal("a question of an unknown kind")),
             };
-        let answer = self
-            .context
-            .peer
-            .send_request(request)
-            .await
-            .map_err(|error| Rejection::new(Code::Unavailable, format!("The client did not answer: {error}")))?;
+        let answer = tokio::select! {
+            answer = self.context.peer.send_request(request) => answer,
+            () = self.stopping.cancelled() => return Err(Rejection::new(Code::Unavailable, "The server stops").into()),
+        };
+        let answer =
+            answer.map_err(|error| Rejection::new(Code::Unavailable, format!("The client did not answer: {error}")))?;
         serde_json::to_value(answer).map_err(ToolError::internal)
     }
 }

@@ -148,7 +148,7 @@ impl ClientSide for Repeating {
         let declared = self.capabilities.get(translate::capability_name(capability));
         // One that says no more of its prompts than that it has some has forms.
         let forms = |kinds: &Value| kinds.get("form").is_some() || kinds.get("url").is_none();
-        declared.is_some_and(|kinds| !kinds.is_null() && (capability != Capability::Elicitation || forms(kinds)))
+        declared.is_some_and(|kinds| kinds.is_object() && (capability != Capability::Elicitation || forms(kinds)))
     }
 
     fn state(&self) -> Option<&Value> {

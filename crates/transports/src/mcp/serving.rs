@@ -328,7 +328,8 @@ impl Endpoint {
         state: Option<Value>,
     ) -> Client {
         let level = self.level(&context);
-        Client::new(Arc::new(PeerSide { context, level, responses: responses.unwrap_or_default(), state }))
+        let (responses, stopping) = (responses.unwrap_or_default(), self.shared.stopping.clone());
+        Client::new(Arc::new(PeerSide { context, level, responses, state, stopping }))
     }
 
     /// What a provider is called with; no gate stands before it, so nothing but the client counts.

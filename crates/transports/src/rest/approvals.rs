@@ -33,7 +33,7 @@ impl Service {
                 Problem::new(StatusCode::BAD_REQUEST, Code::ValidationError, error)
             }
             NotDecided::OwnCall => {
-                Problem::new(StatusCode::FORBIDDEN, Code::AccessDenied, "Nobody may approve a call of their own")
+                Problem::new(StatusCode::FORBIDDEN, Code::AccessDenied, "Nobody may decide about a call of their own")
             }
             NotDecided::Unavailable(error) => unavailable(error),
         })?;

@@ -77,9 +77,15 @@ impl Checks<'_> {
     }
 }
 
+/// Approvals and limits go by the name, so no token may have one of these.
+const OUR_OWN: [&str; 4] = ["anonymous", "local", "nobody", "owner"];
+
 fn name_mistake(name: &str) -> Option<&'static str> {
     if name.trim().is_empty() {
         return Some("must not be empty: the caller's name is what log and audit show");
+    }
+    if OUR_OWN.contains(&name) {
+        return Some("is the name that Countersign has for callers without a token: choose another");
     }
     let too_long = name.chars().count() > MAX_CALLER_NAME;
     (too_long || name.chars().any(char::is_control)).then_some("must be a short name: up to 64 characters on one line")
