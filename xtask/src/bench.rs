@@ -2,6 +2,7 @@
 //!
 //! What is compared is the ratio of medians over the rounds; CPU per call is preferred to calls a second.
 
+mod files;
 mod hello;
 mod load;
 mod mcp;
@@ -22,6 +23,8 @@ pub(crate) enum Subject {
     Hello(Options),
     /// The same call over MCP, on stdio and on stateless HTTP, against the bare SDK
     Mcp(Options),
+    /// A small and a large file read over MCP on stdio, against the reference filesystem server
+    Files(Options),
 }
 
 #[derive(Debug, clap::Args)]
@@ -44,12 +47,14 @@ pub(crate) fn run(workspace: &Workspace, subject: &Subject) -> anyhow::Result<Ve
     match subject {
         Subject::Hello(options) => hello::run(workspace, options),
         Subject::Mcp(options) => mcp::run(workspace, options),
+        Subject::Files(options) => files::run(workspace, options),
     }
 }
 
 /// One server in the comparison.
 struct Contender<'a> {
     name: &'static str,
+    question: Question<'a>,
     /// Writes what it needs into the scene's folder and gives the command line that serves on the scene's port.
     prepare: Prepare<'a>,
 }
@@ -62,14 +67,18 @@ struct Scene<'a> {
     port: u16,
 }
 
-/// What is asked of every server.
-struct Question {
-    wire: Wire,
+/// What is asked of a server.
+#[derive(Clone, Copy)]
+struct Question<'a> {
+    wire: Wire<'a>,
     callers: &'static [u32],
+    /// Requests before each level that do not count.
+    warmup: u32,
 }
 
 /// How it is asked. `@N@` becomes a number that the answer must repeat.
-enum Wire {
+#[derive(Clone, Copy)]
+enum Wire<'a> {
     Rest {
         path: &'static str,
         body: &'static str,
@@ -77,6 +86,13 @@ enum Wire {
     /// A call of the tool `hello`, each request on its own.
     McpOverHttp,
     McpOverStdio,
+    /// A call of another tool, after the handshake of the older protocol: not every server knows the newer one.
+    ToolOverStdio {
+        tool: &'static str,
+        arguments: &'a str,
+        /// Every answer must contain it, soon: the load generator looks for it byte by byte.
+        expected: &'static str,
+    },
 }
 
 /// All samples of one contender, from all rounds and levels.
@@ -86,12 +102,7 @@ struct Measured {
 }
 
 /// Every contender once in each round.
-fn in_turns(
-    loader: &Loader,
-    contenders: &[Contender<'_>],
-    question: &Question,
-    options: &Options,
-) -> anyhow::Result<Vec<Measured>> {
+fn in_turns(loader: &Loader, contenders: &[Contender<'_>], options: &Options) -> anyhow::Result<Vec<Measured>> {
     let mut measured: Vec<Measured> =
         contenders.iter().map(|contender| Measured { name: contender.name, samples: Vec::new() }).collect();
     for round in 1..=options.rounds {
@@ -100,7 +111,7 @@ fn in_turns(
             let folder = tempfile::tempdir().context("cannot create a temporary folder")?;
             let scene = Scene { folder: folder.path(), port: free_port()? };
             let command = (contender.prepare)(&scene)?;
-            measured.samples.extend(loader.measure(&scene, &command, question, options.seconds)?);
+            measured.samples.extend(loader.measure(&scene, &command, &contender.question, options.seconds)?);
         }
     }
     Ok(measured)

@@ -20,9 +20,10 @@ const SHIPPED: &str = "log and audit on";
 /// Log and audit off.
 pub(super) const NOTHING_KEPT: &str = "log: {level: \"off\"}\naudit: off\n";
 
-const QUESTION: Question = Question {
+const QUESTION: Question<'_> = Question {
     wire: Wire::Rest { path: "/v1/tools/hello", body: r#"{"args":{"name":"@N@"}}"# },
     callers: &[1, 16, 64],
+    warmup: 500,
 };
 
 pub(super) fn run(workspace: &Workspace, options: &Options) -> anyhow::Result<Verdict> {
@@ -32,12 +33,17 @@ pub(super) fn run(workspace: &Workspace, options: &Options) -> anyhow::Result<Ve
     let contenders = [
         Contender {
             name: FLOOR,
+            question: QUESTION,
             prepare: Box::new(|scene| Ok(format!("{} 127.0.0.1:{}", quoted(&floor), scene.port))),
         },
-        Contender { name: QUIET, prepare: Box::new(|scene| serve(&countersign, scene, NOTHING_KEPT)) },
-        Contender { name: SHIPPED, prepare: Box::new(|scene| serve(&countersign, scene, "")) },
+        Contender {
+            name: QUIET,
+            question: QUESTION,
+            prepare: Box::new(|scene| serve(&countersign, scene, NOTHING_KEPT)),
+        },
+        Contender { name: SHIPPED, question: QUESTION, prepare: Box::new(|scene| serve(&countersign, scene, "")) },
     ];
-    let measured = in_turns(&loader, &contenders, &QUESTION, options)?;
+    let measured = in_turns(&loader, &contenders, options)?;
     let mut report = Report::new("hello", options, QUESTION.callers, &measured);
     report.targets = targets(&report);
     report.print(options)?;

@@ -34,6 +34,7 @@ pub(super) struct Sample {
     pub(super) rps: f64,
     pub(super) p50_ms: f64,
     pub(super) p99_ms: f64,
+    pub(super) bytes_per_answer: f64,
     /// From the start of the process to its first answer.
     startup_init_ms: f64,
     /// To its first list of tools, over MCP.
@@ -74,7 +75,7 @@ impl Loader {
         &self,
         scene: &Scene<'_>,
         server: &str,
-        question: &Question,
+        question: &Question<'_>,
         seconds: u32,
     ) -> anyhow::Result<Vec<Sample>> {
         let levels: Vec<String> = question.callers.iter().map(u32::to_string).collect();
@@ -92,12 +93,14 @@ impl Loader {
             Wire::McpOverStdio => {
                 command.args(["--stdio", server]).args(HELLO);
             }
+            Wire::ToolOverStdio { tool, arguments, expected } => {
+                command.args(["--stdio", server, "--tool", tool, "--args", arguments, "--expect", expected]);
+                command.args(["--protocol", "2025-11-25"]);
+            }
         }
         command.args(["--concurrency", &levels.join(",")]);
-        command
-            .args(["--duration", &seconds.to_string(), "--warmup", "500", "--ready", "20"])
-            .arg("--stderr")
-            .arg(&said);
+        command.args(["--duration", &seconds.to_string(), "--warmup", &question.warmup.to_string()]);
+        command.args(["--ready", "20", "--stderr"]).arg(&said);
         let printed = process::output(&mut command).with_context(|| {
             let said = fs::read_to_string(&said).unwrap_or_default();
             format!("the server said: `{}`", said.lines().last().unwrap_or_default())
@@ -196,7 +199,8 @@ mod tests {
         json!({
             "label": "", "concurrency": 16, "ok": 1000, "errors": errors,
             "error_kinds": {"another request's answer": errors}, "rps": 500.0, "p50_ms": 1.0, "p99_ms": 2.0,
-            "startup_init_ms": 10.0, "rss_idle_mb": 5.0, "server_cpu_s": 0.04, "server_cpu_us_per_req": 40.0,
+            "bytes_per_answer": 100.0, "startup_init_ms": 10.0, "rss_idle_mb": 5.0, "server_cpu_s": 0.04,
+            "server_cpu_us_per_req": 40.0,
         })
         .to_string()
     }

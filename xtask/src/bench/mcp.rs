@@ -14,29 +14,42 @@ const QUIET: &str = "log and audit off";
 const SHIPPED: &str = "log and audit on";
 
 const CALLERS: &[u32] = &[1, 16, 64];
+const ON_STDIO: Question<'_> = Question { wire: Wire::McpOverStdio, callers: CALLERS, warmup: 500 };
+const ON_HTTP: Question<'_> = Question { wire: Wire::McpOverHttp, callers: CALLERS, warmup: 500 };
 
 pub(super) fn run(workspace: &Workspace, options: &Options) -> anyhow::Result<Verdict> {
     let loader = Loader::build(workspace, options.loader.as_deref())?;
     let floor = Loader::sdk_server(workspace, options.loader.as_deref())?;
     let countersign = workspace.build("countersign", "countersign", Profile::Release)?;
     let stdio = [
-        Contender { name: FLOOR, prepare: Box::new(|_| Ok(quoted(&floor))) },
-        Contender { name: QUIET, prepare: Box::new(|scene| command(&countersign, "mcp", scene, NOTHING_KEPT)) },
-        Contender { name: SHIPPED, prepare: Box::new(|scene| command(&countersign, "mcp", scene, "")) },
+        Contender { name: FLOOR, question: ON_STDIO, prepare: Box::new(|_| Ok(quoted(&floor))) },
+        Contender {
+            name: QUIET,
+            question: ON_STDIO,
+            prepare: Box::new(|scene| command(&countersign, "mcp", scene, NOTHING_KEPT)),
+        },
+        Contender {
+            name: SHIPPED,
+            question: ON_STDIO,
+            prepare: Box::new(|scene| command(&countersign, "mcp", scene, "")),
+        },
     ];
     let http = [
         Contender {
             name: FLOOR,
+            question: ON_HTTP,
             prepare: Box::new(|scene| Ok(format!("{} http {} stateless nodelay", quoted(&floor), scene.port))),
         },
-        Contender { name: QUIET, prepare: Box::new(|scene| serve(&countersign, scene, NOTHING_KEPT)) },
-        Contender { name: SHIPPED, prepare: Box::new(|scene| serve(&countersign, scene, "")) },
+        Contender {
+            name: QUIET,
+            question: ON_HTTP,
+            prepare: Box::new(|scene| serve(&countersign, scene, NOTHING_KEPT)),
+        },
+        Contender { name: SHIPPED, question: ON_HTTP, prepare: Box::new(|scene| serve(&countersign, scene, "")) },
     ];
     let mut verdict = Verdict::Good;
-    for (name, wire, contenders) in
-        [("mcp over stdio", Wire::McpOverStdio, stdio), ("mcp over http", Wire::McpOverHttp, http)]
-    {
-        let measured = in_turns(&loader, &contenders, &Question { wire, callers: CALLERS }, options)?;
+    for (name, contenders) in [("mcp over stdio", stdio), ("mcp over http", http)] {
+        let measured = in_turns(&loader, &contenders, options)?;
         let mut report = Report::new(name, options, CALLERS, &measured);
         report.targets = targets(&report);
         if !options.json {

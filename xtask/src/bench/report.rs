@@ -208,7 +208,7 @@ mod tests {
     fn sample(callers: u32, cpu_s: f64) -> Sample {
         serde_json::from_value(json!({
             "concurrency": callers, "ok": 1000, "errors": 0, "error_kinds": {}, "rps": 1.0, "p50_ms": 1.0, "p99_ms": 1.0,
-            "startup_init_ms": 1.0, "rss_idle_mb": 1.0, "server_cpu_s": cpu_s,
+            "bytes_per_answer": 1.0, "startup_init_ms": 1.0, "rss_idle_mb": 1.0, "server_cpu_s": cpu_s,
         }))
         .unwrap()
     }

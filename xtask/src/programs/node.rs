@@ -15,10 +15,11 @@ use crate::workspace::Workspace;
 use crate::{process, talk};
 
 /// What is installed, pinned: a new release must not turn a green tree red.
-const PINNED: [&str; 5] = [
+const PINNED: [&str; 6] = [
     "@modelcontextprotocol/client@2.4.0",
     "@modelcontextprotocol/conformance@0.2.0-alpha.12",
     "@modelcontextprotocol/inspector@2.12.0",
+    "@modelcontextprotocol/server-filesystem@2026.8.31",
     "ajv@8.20.0",
     "ajv-formats@3.0.1",
 ];
