@@ -7,6 +7,8 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Number, Value};
 use sha2::{Digest as _, Sha256};
 
+use crate::push_json_text;
+
 /// Above this, a float no longer tells neighbouring integers apart.
 const EXACT_INTEGERS: f64 = 9_007_199_254_740_992.0;
 
@@ -35,81 +37,54 @@ impl Digest {
 
 /// Compact, keys sorted by code point, integral floats written as integers. Numbers keep every digit.
 pub fn canonical_json(value: &Value) -> Vec<u8> {
-    let mut out = Vec::with_capacity(256);
+    let mut out = String::with_capacity(256);
     write_value(&mut out, value);
-    out
+    out.into_bytes()
 }
 
-fn write_value(out: &mut Vec<u8>, value: &Value) {
+fn write_value(out: &mut String, value: &Value) {
     match value {
-        Value::Null => out.extend_from_slice(b"null"),
-        Value::Bool(true) => out.extend_from_slice(b"true"),
-        Value::Bool(false) => out.extend_from_slice(b"false"),
+        Value::Null => out.push_str("null"),
+        Value::Bool(true) => out.push_str("true"),
+        Value::Bool(false) => out.push_str("false"),
         Value::Number(number) => write_number(out, number),
-        Value::String(text) => write_string(out, text),
+        Value::String(text) => push_json_text(out, text),
         Value::Array(items) => {
-            out.push(b'[');
+            out.push('[');
             for (index, item) in items.iter().enumerate() {
                 if index > 0 {
-                    out.push(b',');
+                    out.push(',');
                 }
                 write_value(out, item);
             }
-            out.push(b']');
+            out.push(']');
         }
         Value::Object(members) => write_object(out, members),
     }
 }
 
-fn write_object(out: &mut Vec<u8>, members: &Map<String, Value>) {
+fn write_object(out: &mut String, members: &Map<String, Value>) {
     let mut sorted: Vec<_> = members.iter().collect();
     // Already in order unless a crate in the build turns on `serde_json/preserve_order`.
     sorted.sort_unstable_by_key(|(key, _)| *key);
-    out.push(b'{');
+    out.push('{');
     for (index, (key, value)) in sorted.into_iter().enumerate() {
         if index > 0 {
-            out.push(b',');
+            out.push(',');
         }
-        write_string(out, key);
-        out.push(b':');
+        push_json_text(out, key);
+        out.push(':');
         write_value(out, value);
     }
-    out.push(b'}');
+    out.push('}');
 }
 
-fn write_number(out: &mut Vec<u8>, number: &Number) {
+fn write_number(out: &mut String, number: &Number) {
     let text = match number.as_f64() {
         Some(float) if number.is_f64() && float.fract() == 0.0 && float.abs() < EXACT_INTEGERS => format!("{float:.0}"),
         Some(_) | None => number.to_string(),
     };
-    out.extend_from_slice(if text == "-0" { b"0" } else { text.as_bytes() });
-}
-
-fn write_string(out: &mut Vec<u8>, text: &str) {
-    const HEX: &[u8; 16] = b"0123456789abcdef";
-    out.push(b'"');
-    let mut rest = text.as_bytes();
-    // Runs without anything to escape, which are nearly all, go in as a whole.
-    while let Some(at) = rest.iter().position(|byte| matches!(byte, 0..=0x1f | b'"' | b'\\')) {
-        out.extend_from_slice(&rest[..at]);
-        match rest[at] {
-            b'"' => out.extend_from_slice(b"\\\""),
-            b'\\' => out.extend_from_slice(b"\\\\"),
-            0x08 => out.extend_from_slice(b"\\b"),
-            b'\t' => out.extend_from_slice(b"\\t"),
-            b'\n' => out.extend_from_slice(b"\\n"),
-            0x0c => out.extend_from_slice(b"\\f"),
-            b'\r' => out.extend_from_slice(b"\\r"),
-            control => {
-                out.extend_from_slice(b"\\u00");
-                out.push(HEX[usize::from(control >> 4)]);
-                out.push(HEX[usize::from(control & 15)]);
-            }
-        }
-        rest = &rest[at + 1..];
-    }
-    out.extend_from_slice(rest);
-    out.push(b'"');
+    out.push_str(if text == "-0" { "0" } else { &text });
 }
 
 impl fmt::Display for Digest {

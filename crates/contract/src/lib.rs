@@ -23,6 +23,7 @@ mod schema;
 mod suggest;
 mod tool;
 mod visible;
+mod write;
 
 pub use approval::{
     ApprovalId, CallToApprove, Decider, Decision, HeldCall, HeldCalls, HeldCallsUnavailable, HeldState,
@@ -50,3 +51,4 @@ pub use schema::{Mistake, Schema, SchemaRejected, derive_schema};
 pub use suggest::closest;
 pub use tool::{AnyTool, BoxFuture, Tool, typed};
 pub use visible::visible;
+pub use write::{push_json_text, to_json};

@@ -1,5 +1,6 @@
 //! What the gate hands to a wire.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use serde_json::Value;
@@ -11,7 +12,7 @@ use crate::{Code, Content};
 pub struct Reply {
     pub structured: Value,
     /// The same as compact JSON, written once for every wire.
-    pub text: String,
+    pub text: Arc<String>,
     /// Set exactly when `structured` is the error branch.
     pub failure: Option<Failure>,
     /// What a tool shows instead of `text`, where it has more to show.

@@ -35,6 +35,11 @@ pub trait Tool: Send + Sync + 'static {
         Ok(None)
     }
 
+    /// The output as JSON. A tool whose outputs are long moves their parts here, so that nothing is copied.
+    fn to_value(output: Self::Output) -> Result<Value, serde_json::Error> {
+        serde_json::to_value(output)
+    }
+
     /// Runs with arguments that already satisfy the input schema, defaults filled in. It can be dropped at any `.await`.
     fn call(
         &self,
@@ -48,6 +53,11 @@ pub trait AnyTool: Send + Sync {
     fn contract(&self) -> &Arc<Contract>;
 
     fn call_json<'a>(&'a self, ctx: &'a CallContext, arguments: Value) -> BoxFuture<'a, Result<Output, ToolError>>;
+
+    /// Whether it may have questions to its client while it runs.
+    fn asks_its_client(&self) -> bool {
+        true
+    }
 
     /// What a person is asked to agree to, before the tool runs with these arguments.
     fn preview_json(&self, arguments: &Value) -> Result<String, ToolError> {
@@ -78,9 +88,14 @@ impl<T: Tool> AnyTool for Typed<T> {
             // The schema was derived from this type, so this fails only where the two disagree: our mistake.
             let input = serde_json::from_value(arguments).map_err(ToolError::internal)?;
             let output = self.tool.call(ctx, input).await?;
-            let structured = serde_json::to_value(output).map_err(ToolError::internal)?;
+            let structured = T::to_value(output).map_err(ToolError::internal)?;
             Ok(Output { structured, content: None })
         })
+    }
+
+    /// Ours have none.
+    fn asks_its_client(&self) -> bool {
+        false
     }
 
     fn preview_json(&self, arguments: &Value) -> Result<String, ToolError> {

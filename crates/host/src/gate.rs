@@ -8,7 +8,7 @@ use std::sync::Arc;
 use arc_swap::ArcSwap;
 use countersign_contract::{
     AnyTool, Approval, CallContext, Caller, Capability, Client, Code, Contract, Failure, InputRequired, Output,
-    Progress, Rejection, Reply, RequestId, ToolError,
+    Progress, Rejection, Reply, RequestId, ToolError, to_json,
 };
 use serde::Serialize;
 use serde_json::{Value, json};
@@ -124,6 +124,14 @@ impl Gate {
         self.policy.store(Arc::new(policy));
     }
 
+    /// Whether a call of this tool runs without a word to its client.
+    pub fn asks_nobody(&self, tool: &str, caller: &Caller) -> bool {
+        let (catalog, policy) = (self.catalog.load(), self.policy.load());
+        catalog
+            .find(tool, caller)
+            .is_some_and(|tool| !tool.asks_its_client() && policy.approval_for(tool.contract()) == Approval::Never)
+    }
+
     pub fn recorder(&self) -> &Recorder {
         &self.recorder
     }
@@ -207,8 +215,8 @@ async fn close(
 ) -> Result<Reply, NoAnswer> {
     let rejection = match outcome {
         Ok(Output { structured, content }) => {
-            let text = as_text(&structured);
-            recording.answered(&structured, text.len()).await;
+            let text = Arc::new(to_json(&structured));
+            recording.answered(&text).await;
             return Ok(Reply { structured, text, failure: None, content });
         }
         // Dropping the recording notes that the call was abandoned.
@@ -230,15 +238,9 @@ async fn close(
         failure.code = Code::InternalError;
         structured = contract.error_value(&internal_error(ctx));
     }
-    let text = as_text(&structured);
+    let text = Arc::new(to_json(&structured));
     recording.failed(failure.code, text.len()).await;
     Ok(Reply { structured, text, failure: Some(failure), content: None })
-}
-
-/// Not by `Display`, which goes through a formatter and takes four times as long.
-fn as_text(structured: &Value) -> String {
-    // A value made of JSON can always be written as JSON.
-    serde_json::to_string(structured).unwrap_or_default()
 }
 
 /// Two audiences: what the caller can act on goes out, what we broke goes to the log under the request's id.

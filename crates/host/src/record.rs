@@ -20,6 +20,9 @@ use crate::gate::Wire;
 use crate::metrics::Metrics;
 use crate::redact::redact;
 
+/// From this size on, a digest takes so long that it is made in a thread of its own.
+const LONG_RESULT: usize = 128 * 1024;
+
 /// Takes one record per call; it must not wait.
 pub trait CallLog: Send + Sync {
     fn write(&self, record: &CallRecord<'_>);
@@ -99,7 +102,8 @@ pub(crate) struct Recording<'a> {
 
 #[derive(Debug, Clone, Copy)]
 enum End<'a> {
-    Answered(&'a Value),
+    /// With the result as it is handed out, where its digest goes into the record at once.
+    Answered(Option<&'a str>),
     Failed(Code),
     Asked,
     Abandoned,
@@ -118,8 +122,21 @@ impl Recording<'_> {
         audit.append(self.entry(AuditEvent::Intent, arguments), Durability::Synced).await
     }
 
-    pub(crate) async fn answered(mut self, result: &Value, size: usize) {
-        self.end(End::Answered(result), size).await;
+    pub(crate) async fn answered(mut self, result: &Arc<String>) {
+        if result.len() < LONG_RESULT {
+            self.end(End::Answered(Some(result)), result.len()).await;
+        } else if let Some(entry) = self.note(End::Answered(None), result.len()) {
+            self.append_with_digest(entry, Arc::clone(result));
+        }
+    }
+
+    /// Beside the answer, which need not wait for it.
+    fn append_with_digest(&self, entry: AuditEntry, result: Arc<String>) {
+        let Some(audit) = self.recorder.audit.clone() else { return };
+        self.recorder.tasks.spawn(async move {
+            let digest = tokio::task::spawn_blocking(move || Digest::of_bytes(result.as_bytes())).await;
+            drop(audit.append(AuditEntry { result: digest.ok(), ..entry }, Durability::Batched).await);
+        });
     }
 
     pub(crate) async fn failed(mut self, code: Code, size: usize) {
@@ -146,7 +163,7 @@ impl Recording<'_> {
         self.recorder.metrics.ended(self.contract, end.code(), end.word(), took);
         self.write_line(end, size, took);
         let (event, code, result) = match end {
-            End::Answered(result) => (AuditEvent::Answered, None, Some(result)),
+            End::Answered(result) => (AuditEvent::Answered, None, result),
             End::Failed(code) => (AuditEvent::Failed, Some(code), None),
             End::Asked => (AuditEvent::Asked, None, None),
             End::Abandoned => (AuditEvent::Abandoned, None, None),
@@ -155,7 +172,7 @@ impl Recording<'_> {
         Some(AuditEntry {
             code,
             duration_us: Some(u64::try_from(took.as_micros()).unwrap_or(u64::MAX)),
-            result: result.map(Digest::of_json),
+            result: result.map(|text| Digest::of_bytes(text.as_bytes())),
             ..self.entry(event, arguments)
         })
     }

@@ -5,6 +5,7 @@ use std::fs::File;
 use std::io::{self, Read as _};
 use std::os::fd::AsRawFd as _;
 use std::path::{Component, Path, PathBuf};
+use std::sync::Mutex;
 
 use cap_std::ambient_authority;
 use cap_std::fs::{Dir, OpenOptions, OpenOptionsExt as _};
@@ -21,6 +22,8 @@ pub struct Root {
     path: PathBuf,
     /// Files and folders that no tool reads, resolved.
     ours: Vec<PathBuf>,
+    /// Held by the one who reads without a thread for it.
+    at_once: Mutex<()>,
 }
 
 /// A file that may be read, read.
@@ -51,11 +54,49 @@ impl Root {
         let path = path.canonicalize()?;
         let dir = Dir::open_ambient_dir(&path, ambient_authority())?;
         let ours = ours.iter().map(|place| resolved_as_far_as_it_exists(place)).collect();
-        Ok(Self { dir, path, ours })
+        Ok(Self { dir, path, ours, at_once: Mutex::default() })
     }
 
     /// Blocks on the disk; not for an async thread.
     pub fn read(&self, policy: &PathPolicy, request: &str) -> Result<Found, FileRefused> {
+        let Opened { file, length, path } = self.open_checked(policy, request)?;
+        let limit = policy.max_bytes;
+        // It may have grown since; one byte too many is enough to know.
+        let mut bytes = Vec::with_capacity(usize::try_from(length).unwrap_or_default() + 1);
+        file.take(limit + 1).read_to_end(&mut bytes).map_err(FileRefused::Io)?;
+        if bytes.len() as u64 > limit {
+            return Err(FileRefused::TooLarge { limit });
+        }
+        Ok(Found { bytes, path })
+    }
+
+    /// The same where the content is in memory already; `None` where it is not, or somebody else is at it. Looking up the
+    /// name may have to wait for the disk after all, so this is for one thread of several at a time.
+    pub fn read_at_once(&self, policy: &PathPolicy, request: &str) -> Option<Result<Found, FileRefused>> {
+        let _one = self.at_once.try_lock().ok()?;
+        let Opened { file, length, path } = match self.open_checked(policy, request) {
+            Ok(opened) => opened,
+            Err(refused) => return Some(Err(refused)),
+        };
+        // One more, to find the end.
+        let mut bytes = vec![0; usize::try_from(length).ok()? + 1];
+        let mut filled = 0;
+        loop {
+            match read_cached(&file, &mut bytes[filled..], filled as u64)? {
+                0 => break,
+                count => filled += count,
+            }
+            if filled == bytes.len() {
+                // It grew meanwhile.
+                return None;
+            }
+        }
+        bytes.truncate(filled);
+        Some(Ok(Found { bytes, path }))
+    }
+
+    /// The file behind the request, if all rules let it through.
+    fn open_checked(&self, policy: &PathPolicy, request: &str) -> Result<Opened, FileRefused> {
         let path = plain(policy, request)?;
         let file = self.open_file(&path)?;
         let about = file.metadata().map_err(FileRefused::Io)?;
@@ -63,18 +104,10 @@ impl Root {
             return Err(FileRefused::NotFound);
         }
         self.check_what_it_is(policy, &file, &path)?;
-        let limit = policy.max_bytes;
-        let too_large = || FileRefused::TooLarge { limit };
-        if about.len() > limit {
-            return Err(too_large());
+        if about.len() > policy.max_bytes {
+            return Err(FileRefused::TooLarge { limit: policy.max_bytes });
         }
-        // It may have grown since; one byte too many is enough to know.
-        let mut bytes = Vec::with_capacity(usize::try_from(about.len()).unwrap_or_default() + 1);
-        file.take(limit + 1).read_to_end(&mut bytes).map_err(FileRefused::Io)?;
-        if bytes.len() as u64 > limit {
-            return Err(too_large());
-        }
-        Ok(Found { bytes, path })
+        Ok(Opened { file, length: about.len(), path })
     }
 
     fn open_file(&self, path: &str) -> Result<File, FileRefused> {
@@ -117,6 +150,24 @@ impl Root {
         }
         self.dir.canonicalize(path).map(|inside| self.path.join(inside))
     }
+}
+
+struct Opened {
+    file: File,
+    length: u64,
+    path: String,
+}
+
+/// `None` where that would have to wait.
+#[cfg(target_os = "linux")]
+fn read_cached(file: &File, buffer: &mut [u8], offset: u64) -> Option<usize> {
+    let flags = rustix::io::ReadWriteFlags::NOWAIT;
+    rustix::io::preadv2(file, &mut [io::IoSliceMut::new(buffer)], offset, flags).ok()
+}
+
+#[cfg(not(target_os = "linux"))]
+fn read_cached(_file: &File, _buffer: &mut [u8], _offset: u64) -> Option<usize> {
+    None
 }
 
 /// The request without `.` and doubled slashes, if the rules let it through.

@@ -7,7 +7,7 @@ use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
-use countersign_repo::{FileRefused, Name, ParentRule, PathPolicy, Root};
+use countersign_repo::{FileRefused, Found, Name, ParentRule, PathPolicy, Root};
 use proptest::prelude::*;
 use proptest::test_runner::{Config, TestRunner};
 use tempfile::TempDir;
@@ -68,10 +68,13 @@ impl World {
     }
 
     fn read(&self, request: &str) -> Result<String, FileRefused> {
-        self.root.read(&POLICY, request).map(|found| {
+        let checked = |found: Found| {
             assert!(!found.bytes.windows(FORBIDDEN.len()).any(|window| window == FORBIDDEN), "{request}");
             String::from_utf8(found.bytes).unwrap()
-        })
+        };
+        // Both ways: what the one refuses the other must not give.
+        self.root.read_at_once(&POLICY, request).map(|read| read.map(checked));
+        self.root.read(&POLICY, request).map(checked)
     }
 
     fn path(&self, name: &str) -> PathBuf {

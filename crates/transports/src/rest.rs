@@ -129,7 +129,7 @@ impl Service {
     async fn call_bare(&self, tool: &str, asked: Asked) -> Result<Response, Problem> {
         let arguments = read_json(&asked.head.headers, asked.body, self.max_body).await?;
         let mut answer = self.call(tool, arguments, asked.caller).await?;
-        let body = std::mem::take(&mut answer.reply.text);
+        let body = Arc::unwrap_or_clone(std::mem::take(&mut answer.reply.text));
         Ok(respond(&answer, body))
     }
 

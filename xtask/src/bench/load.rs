@@ -9,7 +9,7 @@ use serde::Deserialize;
 
 use super::{Question, Scene, Wire};
 use crate::process;
-use crate::workspace::Workspace;
+use crate::workspace::{Profile, Workspace};
 
 /// Where the load generator lies beside a checkout.
 const USUAL_PLACE: &str = "../shared/bench/mcpload";
@@ -20,6 +20,8 @@ const SDK_SERVER: &str = "rmcp-hello";
 #[derive(Debug)]
 pub(super) struct Loader {
     program: PathBuf,
+    /// Ours, for long answers.
+    pipe_client: PathBuf,
 }
 
 /// What one level of one turn gave: one line of the load generator.
@@ -61,7 +63,8 @@ impl Loader {
         if !folder.join("Cargo.toml").exists() {
             bail!("no load generator in `{}`; say where it is with `--loader DIR`", folder.display());
         }
-        Ok(Self { program: built(workspace, &folder, "mcpload")? })
+        let pipe_client = workspace.build("xtask", "pipe-load", Profile::Release)?;
+        Ok(Self { program: built(workspace, &folder, "mcpload")?, pipe_client })
     }
 
     /// The bare SDK server, from beside the load generator.
@@ -80,7 +83,10 @@ impl Loader {
     ) -> anyhow::Result<Vec<Sample>> {
         let levels: Vec<String> = question.callers.iter().map(u32::to_string).collect();
         let said = scene.folder.join("stderr.log");
-        let mut command = Command::new(&self.program);
+        let mut command = match question.wire {
+            Wire::ToolOverStdio { .. } => Command::new(&self.pipe_client),
+            Wire::Rest { .. } | Wire::McpOverHttp | Wire::McpOverStdio => Command::new(&self.program),
+        };
         match question.wire {
             Wire::Rest { path, body } => {
                 command.arg("--rest").arg(format!("http://127.0.0.1:{}{path}", scene.port));

@@ -298,3 +298,42 @@ fn a_signal_ends_it_in_good_order() {
         assert!(env.run(&["audit", "verify"]).status.success());
     }
 }
+
+#[test]
+fn the_short_way_and_the_sdks_way_say_the_same() {
+    let env = TestEnv::new();
+    env.write("long.txt", &"a \"quoted\" line\twith \\ and é\n".repeat(10_000));
+    for legacy in [true, false] {
+        let mut session = Session::start(&env, &["mcp"]);
+        if legacy {
+            session.initialize(&json!({}));
+        }
+        for (tool, arguments) in [
+            ("read_repo_file", json!({"path": "long.txt"})),
+            ("read_repo_file", json!({"path": ".env"})),
+            ("read_repo_file", json!({"path": 7})),
+            ("no_such_tool", json!({})),
+        ] {
+            let mut ask = |token: bool| {
+                let mut meta = if legacy { json!({}) } else { meta() };
+                if token {
+                    // Whoever wants to hear of progress needs the SDK.
+                    meta["progressToken"] = json!("t");
+                }
+                let mut params = json!({"name": tool, "arguments": arguments});
+                if token || !legacy {
+                    params["_meta"] = meta;
+                }
+                session.send_json(&json!({"jsonrpc": "2.0", "id": "x", "method": "tools/call", "params": params}));
+                session.next()
+            };
+            let (short, sdk) = (ask(false), ask(true));
+            assert!(
+                short == sdk,
+                "{tool} {arguments}, legacy {legacy}: {:.300} {:.300}",
+                short.to_string(),
+                sdk.to_string()
+            );
+        }
+    }
+}

@@ -21,7 +21,7 @@ async fn a_call_is_answered_and_leaves_its_records() {
     let bench = Bench::new(Policy::default());
     let answer = bench.call("read", json!({"behave": "well"})).await.unwrap();
     assert_eq!(answer.reply.structured, json!({"said": "well"}));
-    assert_eq!(answer.reply.text, r#"{"said":"well"}"#);
+    assert_eq!(*answer.reply.text, r#"{"said":"well"}"#);
     assert!(!answer.reply.is_error());
     let line = &bench.log.lines()[0];
     assert_eq!((&line["event"], &line["outcome"], &line["success"]), (&json!("tool_call"), &json!("ok"), &json!(true)));

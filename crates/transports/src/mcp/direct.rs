@@ -1,13 +1,13 @@
-//! The usual request: a tool call of the modern era that is answered in one piece. It needs no session, no task of its
-//! own and no stream, so it goes to the gate at once; the SDK's way costs twice as much.
+//! The usual request: a tool call that asks for nothing but its answer. It needs no stream and nothing of the SDK, so it
+//! goes to the gate at once; the SDK's way costs twice as much, and for a long result several times.
 //!
 //! Only what is beyond doubt comes here. Anything else, mistakes included, takes the SDK's way.
 
 use std::sync::Arc;
 
 use countersign_contract::{
-    Answers, BoxFuture, Caller, Capability, Client, ClientSide, Content, InputRequired, Progress, Questions, Reply,
-    Severity, ToolError,
+    Answers, BoxFuture, Caller, Capability, Client, ClientSide, InputRequired, Progress, Questions, Reply, Severity,
+    ToolError, push_json_text,
 };
 use countersign_host::{Call, NoAnswer, Wire};
 use http::header::ACCEPT;
@@ -29,111 +29,216 @@ const CAPABILITIES: &str = "io.modelcontextprotocol/clientCapabilities";
 /// All that may stand in `_meta` here: a token for progress, say, asks for a stream.
 const PLAIN_META: [&str; 3] = [VERSION, CLIENT, CAPABILITIES];
 
-/// A call whose head and body agree.
+/// From this size on, a result is sent from where it lies.
+const LONG_RESULT: usize = 64 * 1024;
+
+/// All that may stand in a call of the older era.
+const PLAIN_PARAMS: [&str; 2] = ["name", "arguments"];
+
+/// A call whose parts agree.
 pub(super) struct Usual {
     id: Value,
     tool: String,
     arguments: Map<String, Value>,
-    capabilities: Map<String, Value>,
-    responses: Map<String, Value>,
-    state: Option<String>,
+    era: Era,
+}
+
+enum Era {
+    Modern {
+        capabilities: Map<String, Value>,
+        responses: Map<String, Value>,
+        state: Option<String>,
+    },
+    /// Its client cannot be asked here.
+    Legacy,
 }
 
 impl Usual {
-    /// Gives the request back where anything about it is unusual.
+    /// Over HTTP, where the head says what the body says. Leaves the request alone where anything about it is unusual.
     pub(super) fn of(headers: &HeaderMap, request: &mut Request, listed: &Listed) -> Option<Self> {
         let one = |name: &str| {
             let mut values = headers.get_all(name).iter();
             values.next().filter(|_| values.next().is_none())
         };
         let is = |name: &str, expected: &str| one(name).is_some_and(|value| value.as_bytes() == expected.as_bytes());
-        let params = request.params.as_object()?;
-        let meta = params.get("_meta")?.as_object()?;
-        let tool = params.get("name")?.as_str()?;
-        let version = ProtocolVersion::V_2026_07_28.as_str();
-        let usual = request.method == CallToolRequestMethod::VALUE
-            && is("mcp-protocol-version", version)
+        let tool = request.params.get("name")?.as_str()?;
+        let usual = is("mcp-protocol-version", ProtocolVersion::V_2026_07_28.as_str())
             && is("mcp-method", CallToolRequestMethod::VALUE)
             && is("mcp-name", tool)
             && takes_json(headers)
+            && !listed.wants_headers(tool)
+            && headers.keys().all(|name| !name.as_str().starts_with("mcp-param-"));
+        if usual { Self::modern(request) } else { None }
+    }
+
+    /// A call that stands alone.
+    pub(super) fn modern(request: &mut Request) -> Option<Self> {
+        let params = request.params.as_object()?;
+        let meta = params.get("_meta")?.as_object()?;
+        let version = ProtocolVersion::V_2026_07_28.as_str();
+        let usual = request.method == CallToolRequestMethod::VALUE
+            && params.get("name")?.is_string()
             && meta.keys().all(|key| PLAIN_META.contains(&key.as_str()))
             && meta.get(VERSION)? == version
             && is_client(meta.get(CLIENT)?)
             && meta.get(CAPABILITIES)?.is_object()
             && params.get("arguments").is_none_or(Value::is_object)
             && params.get("inputResponses").is_none_or(Value::is_object)
-            && params.get("requestState").is_none_or(Value::is_string)
-            && !listed.wants_headers(tool)
-            && headers.keys().all(|name| !name.as_str().starts_with("mcp-param-"));
+            && params.get("requestState").is_none_or(Value::is_string);
         if !usual {
             return None;
         }
         let Value::Object(mut params) = request.params.take() else { return None };
-        let object = |from: &mut Map<String, Value>, name: &str| match from.remove(name) {
-            Some(Value::Object(members)) => members,
-            _ => Map::new(),
-        };
         let mut meta = object(&mut params, "_meta");
-        let text = |value: Option<Value>| match value {
-            Some(Value::String(text)) => Some(text),
-            _ => None,
-        };
-        Some(Self {
-            id: request.id.take(),
-            tool: text(params.remove("name"))?,
-            arguments: object(&mut params, "arguments"),
+        let era = Era::Modern {
             capabilities: object(&mut meta, CAPABILITIES),
             responses: object(&mut params, "inputResponses"),
-            state: text(params.remove("requestState")),
-        })
+            state: text(&mut params, "requestState"),
+        };
+        let arguments = object(&mut params, "arguments");
+        Some(Self { id: request.id.take(), tool: text(&mut params, "name")?, arguments, era })
+    }
+
+    /// A call in a session of the older era.
+    pub(super) fn legacy(request: &mut Request) -> Option<Self> {
+        let params = request.params.as_object()?;
+        let usual = request.method == CallToolRequestMethod::VALUE
+            && params.keys().all(|key| PLAIN_PARAMS.contains(&key.as_str()))
+            && params.get("name")?.is_string()
+            && params.get("arguments").is_none_or(Value::is_object);
+        if !usual {
+            return None;
+        }
+        let Value::Object(mut params) = request.params.take() else { return None };
+        let arguments = object(&mut params, "arguments");
+        Some(Self { id: request.id.take(), tool: text(&mut params, "name")?, arguments, era: Era::Legacy })
+    }
+}
+
+fn object(from: &mut Map<String, Value>, name: &str) -> Map<String, Value> {
+    match from.remove(name) {
+        Some(Value::Object(members)) => members,
+        _ => Map::new(),
+    }
+}
+
+fn text(from: &mut Map<String, Value>, name: &str) -> Option<String> {
+    match from.remove(name) {
+        Some(Value::String(text)) => Some(text),
+        _ => None,
+    }
+}
+
+/// A whole message, ready to be sent: a long result is not copied into it.
+pub(super) struct Direct {
+    pub(super) head: String,
+    pub(super) long: Option<Arc<String>>,
+    pub(super) tail: &'static str,
+    status: StatusCode,
+}
+
+impl Direct {
+    fn new(message: String, status: StatusCode) -> Self {
+        Self { head: message, long: None, tail: "", status }
+    }
+
+    fn into_response(self) -> Response {
+        let mut body = self.head;
+        if let Some(long) = self.long {
+            body.reserve_exact(long.len() + self.tail.len());
+            body.push_str(&long);
+        }
+        body.push_str(self.tail);
+        json_response(self.status, body)
     }
 }
 
 impl Shared {
     pub(super) async fn call_directly(&self, usual: Usual, caller: Arc<Caller>) -> Response {
+        // A request that is dropped drops this whole future, and the tool with it.
+        let answer = self.answer_directly(usual, caller, Wire::Mcp, CancellationToken::new()).await;
+        match answer {
+            Some(direct) => direct.into_response(),
+            // Nobody can cancel it, so somebody waits.
+            None => json_response(StatusCode::SERVICE_UNAVAILABLE, String::new()),
+        }
+    }
+
+    /// `None` where the call was cancelled: nobody waits for an answer.
+    pub(super) async fn answer_directly(
+        &self,
+        usual: Usual,
+        caller: Arc<Caller>,
+        wire: Wire,
+        cancelled: CancellationToken,
+    ) -> Option<Direct> {
         let id = usual.id.to_string();
-        match self.answer_directly(usual, caller).await {
-            Ok(result) => json_response(
-                StatusCode::OK,
-                ["{\"jsonrpc\":\"2.0\",\"id\":", &id, ",\"result\":", &result, "}"].concat(),
-            ),
+        let modern = matches!(usual.era, Era::Modern { .. });
+        match self.result_of(usual, caller, wire, cancelled).await {
+            Ok(Outcome::Reply(reply)) => Some(result_message(&id, modern, reply)),
+            Ok(Outcome::Asks(result)) => {
+                let message = ["{\"jsonrpc\":\"2.0\",\"id\":", &id, ",\"result\":", &result, "}"].concat();
+                Some(Direct::new(message, StatusCode::OK))
+            }
+            Ok(Outcome::Cancelled) => None,
             Err(error) => {
                 let status = match error.code {
                     ErrorCode::MISSING_REQUIRED_CLIENT_CAPABILITY => StatusCode::BAD_REQUEST,
                     _ => StatusCode::OK,
                 };
                 let error = json!(error).to_string();
-                json_response(status, ["{\"jsonrpc\":\"2.0\",\"id\":", &id, ",\"error\":", &error, "}"].concat())
+                let message = ["{\"jsonrpc\":\"2.0\",\"id\":", &id, ",\"error\":", &error, "}"].concat();
+                Some(Direct::new(message, status))
             }
         }
     }
 
-    async fn answer_directly(&self, usual: Usual, caller: Arc<Caller>) -> Result<String, ErrorData> {
-        let Usual { tool, arguments, capabilities, responses, state, .. } = usual;
+    async fn result_of(
+        &self,
+        usual: Usual,
+        caller: Arc<Caller>,
+        wire: Wire,
+        cancelled: CancellationToken,
+    ) -> Result<Outcome, ErrorData> {
+        let Usual { tool, arguments, era, .. } = usual;
         let arguments = Value::Object(arguments);
         let binding = |arguments: &Value| Binding::new(&caller.name, CallToolRequestMethod::VALUE, &tool, arguments);
-        let state = self.seals.open(state.as_deref(), || binding(&arguments))?;
-        // A client that can be asked nothing is asked nothing: no need to remember what it asked with.
-        let asked_with = (!capabilities.is_empty()).then(|| binding(&arguments));
+        let mut asked_with = None;
+        let client = match era {
+            Era::Legacy => Client::default(),
+            Era::Modern { capabilities, responses, state } => {
+                let state = self.seals.open(state.as_deref(), || binding(&arguments))?;
+                // A client that can be asked nothing is asked nothing: no need to remember what it asked with.
+                asked_with = (!capabilities.is_empty()).then(|| binding(&arguments));
+                Client::new(Arc::new(Repeating { capabilities, responses, state }))
+            }
+        };
         let call = Call {
             tool: tool.clone(),
             arguments,
             caller: Arc::clone(&caller),
-            wire: Wire::Mcp,
+            wire,
             session: None,
-            // A request that is dropped drops this whole future, and the tool with it.
-            cancelled: CancellationToken::new(),
+            cancelled,
             progress: Progress::default(),
-            client: Client::new(Arc::new(Repeating { capabilities, responses, state })),
+            client,
         };
         match (self.gate.call(call).await, asked_with) {
-            (Ok(answer), _) => Ok(result(&answer.reply)),
+            (Ok(answer), _) => Ok(Outcome::Reply(answer.reply)),
             (Err(NoAnswer::InputRequired(required)), Some(binding)) => {
-                Ok(json!(self.seals.input_required(&required, &binding)?).to_string())
+                Ok(Outcome::Asks(json!(self.seals.input_required(&required, &binding)?).to_string()))
             }
+            (Err(NoAnswer::Cancelled), _) if wire == Wire::Stdio => Ok(Outcome::Cancelled),
             (Err(reason), _) => Err(translate::no_answer(&reason, &tool)),
         }
     }
+}
+
+enum Outcome {
+    Reply(Reply),
+    /// The client has to answer first.
+    Asks(String),
+    Cancelled,
 }
 
 /// A client that answers by calling again.
@@ -183,11 +288,27 @@ fn is_client(client: &Value) -> bool {
     client["name"].is_string() && client["version"].is_string()
 }
 
-/// As the SDK would write it.
-fn result(reply: &Reply) -> String {
-    let twin = || vec![Content::text(reply.text.clone())];
-    let content = json!(reply.content.clone().unwrap_or_else(twin)).to_string();
-    let is_error = if reply.is_error() { "true" } else { "false" };
-    let head = "{\"resultType\":\"complete\",\"content\":";
-    [head, &content, ",\"structuredContent\":", &reply.text, ",\"isError\":", is_error, "}"].concat()
+/// As the SDK would write it, but the result is written once, and not once more for every part that has it.
+fn result_message(id: &str, modern: bool, reply: Reply) -> Direct {
+    let copied = if reply.text.len() < LONG_RESULT { reply.text.len() } else { 0 };
+    let mut message = String::with_capacity(256 + copied + reply.text.len() + reply.text.len() / 16);
+    message.push_str("{\"jsonrpc\":\"2.0\",\"id\":");
+    message.push_str(id);
+    message.push_str(if modern { ",\"result\":{\"resultType\":\"complete\"," } else { ",\"result\":{" });
+    if let Some(content) = &reply.content {
+        message.push_str("\"content\":");
+        message.push_str(&json!(content).to_string());
+    } else {
+        message.push_str("\"content\":[{\"type\":\"text\",\"text\":");
+        push_json_text(&mut message, &reply.text);
+        message.push_str("}]");
+    }
+    message.push_str(",\"structuredContent\":");
+    let tail = if reply.is_error() { ",\"isError\":true}}" } else { ",\"isError\":false}}" };
+    if copied == 0 {
+        return Direct { head: message, long: Some(reply.text), tail, status: StatusCode::OK };
+    }
+    message.push_str(&reply.text);
+    message.push_str(tail);
+    Direct::new(message, StatusCode::OK)
 }

@@ -13,17 +13,19 @@ use bytes::BytesMut;
 use countersign_contract::Caller;
 use countersign_host::Wire;
 use rmcp::RoleServer;
-use rmcp::model::{JsonRpcMessage, RequestId};
+use rmcp::model::{ClientNotification, JsonRpcMessage, RequestId};
 use rmcp::service::{QuitReason, RxJsonRpcMessage, ServerInitializeError, TxJsonRpcMessage, serve_server};
 use rmcp::transport::Transport;
 use rmcp::transport::io::stdio_pipes;
 use serde_json::Value;
 use tokio::io::{AsyncBufReadExt as _, AsyncRead, AsyncWrite, AsyncWriteExt as _, BufReader};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc};
+use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
-use super::Mcp;
-use super::message::{self, Message, Refused};
+use super::direct::{Direct, Usual};
+use super::message::{self, Message, Refused, Request};
+use super::{Mcp, Shared};
 
 /// As long as the largest body over HTTP may be by default, several times over.
 const MAX_LINE: usize = 16 * 1024 * 1024;
@@ -35,6 +37,13 @@ const QUEUED_LINES: usize = 64;
 
 /// Written at once when more than one is waiting.
 const WRITE_AT_ONCE: usize = 256 * 1024;
+
+/// As much as an unprivileged process may have on Linux.
+#[cfg(target_os = "linux")]
+const PIPE_BYTES: usize = 1024 * 1024;
+
+/// For calls that are under way at the end.
+const LAST_CALLS: Duration = Duration::from_secs(5);
 
 /// For what is written last.
 const LAST_WORDS: Duration = Duration::from_secs(1);
@@ -52,6 +61,7 @@ impl Mcp {
     /// Serves until the input ends or `shutdown` is ready; calls under way then have a few seconds to finish.
     pub async fn serve_stdio(&self, caller: Arc<Caller>, shutdown: impl Future<Output = ()>) -> io::Result<StdioEnd> {
         let (input, output) = stdio_pipes();
+        widen(&io::stdout());
         self.serve_lines(input, output, caller, shutdown).await
     }
 
@@ -66,13 +76,32 @@ impl Mcp {
         let (lines, queued) = mpsc::channel(QUEUED_LINES);
         writing.spawn(write_lines(output, queued));
         writing.close();
-        let transport = Lines::new(input, lines);
+        let calls = TaskTracker::new();
+        let direct = Calls { shared: Arc::clone(&self.shared), caller: Arc::clone(&caller), under_way: calls.clone() };
+        let transport = Lines::new(input, lines, direct);
+        let served = self.serve_messages(transport, caller, shutdown).await;
+        self.stop();
+        calls.close();
+        // Like those that the SDK has under way.
+        let _ = tokio::time::timeout(LAST_CALLS, calls.wait()).await;
+        // A client that does not read its last answers does not get them.
+        let _ = tokio::time::timeout(LAST_WORDS, writing.wait()).await;
+        served
+    }
+
+    /// What the SDK sees of it.
+    async fn serve_messages(
+        &self,
+        transport: Lines<impl AsyncRead + Send + Unpin + 'static>,
+        caller: Arc<Caller>,
+        shutdown: impl Future<Output = ()>,
+    ) -> io::Result<StdioEnd> {
         let endpoint = self.endpoint(Wire::Stdio, Some(caller));
         let mut shutdown = pin!(shutdown);
         let service = tokio::select! {
             begun = serve_server(endpoint, transport) => match begun {
                 Ok(service) => service,
-                // It ended before it began.
+                // Nothing was asked that needed it.
                 Err(ServerInitializeError::ConnectionClosed(_)) => return Ok(StdioEnd::Closed),
                 Err(error) => return Err(io::Error::other(error)),
             },
@@ -88,9 +117,6 @@ impl Mcp {
                 (served.await, StdioEnd::Stopped)
             }
         };
-        self.stop();
-        // A client that does not read its last answers does not get them.
-        let _ = tokio::time::timeout(LAST_WORDS, writing.wait()).await;
         match quit {
             Ok(QuitReason::JoinError(error)) | Err(error) => Err(io::Error::other(error)),
             Ok(_) => Ok(end),
@@ -103,17 +129,59 @@ struct Lines<R> {
     line: Vec<u8>,
     /// Inside a line that is too long, up to its end.
     skipping: bool,
-    output: mpsc::Sender<Vec<u8>>,
+    output: mpsc::Sender<Outgoing>,
     slots: Arc<Semaphore>,
     /// A slot for the request that is read next.
     slot: Option<OwnedSemaphorePermit>,
     in_flight: Arc<Mutex<InFlight>>,
+    calls: Calls,
+    /// The SDK has seen a request; it takes no other message for the first.
+    begun: bool,
+    /// The session of the older era has begun.
+    initialized: bool,
 }
 
-type InFlight = HashMap<RequestId, OwnedSemaphorePermit>;
+type InFlight = HashMap<RequestId, Slot>;
+
+/// The place of a request under way.
+struct Slot {
+    _permit: Option<OwnedSemaphorePermit>,
+    /// Of a call that the SDK does not know of.
+    cancelled: Option<CancellationToken>,
+}
+
+/// The usual calls, which do not take the SDK's way.
+struct Calls {
+    shared: Arc<Shared>,
+    caller: Arc<Caller>,
+    under_way: TaskTracker,
+}
+
+/// A line on its way out.
+enum Outgoing {
+    /// With its end.
+    Line(Vec<u8>),
+    /// In parts, because to put them together would copy a megabyte; without its end.
+    Long { head: String, long: Arc<String>, tail: &'static str },
+}
+
+impl Outgoing {
+    fn line(message: String) -> Self {
+        let mut line = message.into_bytes();
+        line.push(b'\n');
+        Self::Line(line)
+    }
+}
+
+/// What a line turned out to be.
+enum Line {
+    /// For the SDK.
+    Message(RxJsonRpcMessage<RoleServer>),
+    Call(RequestId, Usual),
+}
 
 impl<R: AsyncRead + Unpin> Lines<R> {
-    fn new(input: R, output: mpsc::Sender<Vec<u8>>) -> Self {
+    fn new(input: R, output: mpsc::Sender<Outgoing>, calls: Calls) -> Self {
         Self {
             input: BufReader::with_capacity(64 * 1024, input),
             line: Vec::new(),
@@ -122,6 +190,9 @@ impl<R: AsyncRead + Unpin> Lines<R> {
             slots: Arc::new(Semaphore::new(MAX_IN_FLIGHT)),
             slot: None,
             in_flight: Arc::default(),
+            calls,
+            begun: false,
+            initialized: false,
         }
     }
 
@@ -158,33 +229,71 @@ impl<R: AsyncRead + Unpin> Lines<R> {
     }
 
     /// What the line says, or why it goes no further.
-    fn understand(&mut self) -> Result<RxJsonRpcMessage<RoleServer>, Refused> {
+    fn understand(&mut self) -> Result<Line, Refused> {
         let line = std::mem::take(&mut self.line);
         let checked = message::check(&line);
-        let parsed = checked.and_then(|message| {
-            let id = match &message {
-                Message::Request(request) => request.id.clone(),
+        let parsed = checked.and_then(|mut message| {
+            let id = match &mut message {
+                Message::Request(request) => match self.usual(request) {
+                    Some((id, usual)) => return Ok(Line::Call(id, usual)),
+                    None => request.id.take(),
+                },
                 Message::Notification | Message::Response => Value::Null,
             };
             serde_json::from_slice::<RxJsonRpcMessage<RoleServer>>(&line)
+                .map(Line::Message)
                 .map_err(|_| Refused::invalid("This is not a message of MCP", id))
         });
         // Kept for the next line, unless this one was large.
         self.line = line;
         self.line.clear();
         self.line.shrink_to(64 * 1024);
-        let message = parsed?;
-        if let JsonRpcMessage::Request(request) = &message {
-            let mut in_flight = lock(&self.in_flight);
-            if in_flight.contains_key(&request.id) {
-                let id = serde_json::to_value(&request.id).unwrap_or_default();
-                return Err(Refused::invalid("A request with this id is under way", id));
-            }
-            if let Some(slot) = self.slot.take() {
-                in_flight.insert(request.id.clone(), slot);
-            }
+        let line = parsed?;
+        let (id, cancelled) = match &line {
+            Line::Message(JsonRpcMessage::Request(request)) => (&request.id, None),
+            Line::Message(_) => return Ok(line),
+            Line::Call(id, _) => (id, Some(CancellationToken::new())),
+        };
+        let mut in_flight = lock(&self.in_flight);
+        if in_flight.contains_key(id) {
+            let id = serde_json::to_value(id).unwrap_or_default();
+            return Err(Refused::invalid("A request with this id is under way", id));
         }
-        Ok(message)
+        in_flight.insert(id.clone(), Slot { _permit: self.slot.take(), cancelled });
+        drop(in_flight);
+        Ok(line)
+    }
+
+    /// A call that needs nothing of the SDK. One that stands alone can ask its client by its answer; in the older era
+    /// that takes the SDK.
+    fn usual(&self, request: &mut Request) -> Option<(RequestId, Usual)> {
+        let id = serde_json::from_value(request.id.clone()).ok()?;
+        if let Some(usual) = Usual::modern(request) {
+            return Some((id, usual));
+        }
+        let tool = request.params.get("name")?.as_str()?;
+        if !self.initialized || !self.calls.shared.gate.asks_nobody(tool, &self.calls.caller) {
+            return None;
+        }
+        Usual::legacy(request).map(|usual| (id, usual))
+    }
+
+    fn call(&self, id: RequestId, usual: Usual) {
+        let (output, in_flight) = (self.output.clone(), Arc::clone(&self.in_flight));
+        let (shared, caller) = (Arc::clone(&self.calls.shared), Arc::clone(&self.calls.caller));
+        let cancelled = lock(&in_flight).get(&id).and_then(|slot| slot.cancelled.clone()).unwrap_or_default();
+        self.calls.under_way.spawn(async move {
+            let answer = shared.answer_directly(usual, caller, Wire::Stdio, cancelled).await;
+            let _slot = lock(&in_flight).remove(&id);
+            if let Some(Direct { head, long, tail, .. }) = answer {
+                let line = match long {
+                    Some(long) => Outgoing::Long { head, long, tail },
+                    None => Outgoing::line(head),
+                };
+                // Nobody reads any more: the input ends in a moment, too.
+                let _ = output.send(line).await;
+            }
+        });
     }
 }
 
@@ -194,8 +303,7 @@ impl<R: AsyncRead + Send + Unpin> Transport<RoleServer> for Lines<R> {
     fn send(&mut self, message: TxJsonRpcMessage<RoleServer>) -> impl Future<Output = io::Result<()>> + Send + 'static {
         let (output, in_flight) = (self.output.clone(), Arc::clone(&self.in_flight));
         async move {
-            let mut line = serde_json::to_vec(&message)?;
-            line.push(b'\n');
+            let line = serde_json::to_string(&message)?;
             let answered = match &message {
                 JsonRpcMessage::Response(response) => Some(&response.id),
                 JsonRpcMessage::Error(error) => error.id.as_ref(),
@@ -203,7 +311,7 @@ impl<R: AsyncRead + Send + Unpin> Transport<RoleServer> for Lines<R> {
             };
             // Before the answer goes out, so that whoever has it may use the id again; the slot only after that.
             let _slot = answered.and_then(|id| lock(&in_flight).remove(id));
-            let sent = output.send(line).await;
+            let sent = output.send(Outgoing::line(line)).await;
             sent.map_err(|_| io::ErrorKind::BrokenPipe.into())
         }
     }
@@ -221,15 +329,21 @@ impl<R: AsyncRead + Send + Unpin> Transport<RoleServer> for Lines<R> {
                 }
             };
             match line.and_then(|()| self.understand()) {
-                Ok(JsonRpcMessage::Notification(notification)) => {
-                    self.free_cancelled(&notification.notification);
+                Ok(Line::Call(id, usual)) => self.call(id, usual),
+                Ok(Line::Message(JsonRpcMessage::Notification(notification))) => {
+                    if self.free_cancelled(&notification.notification) || !self.begun {
+                        continue;
+                    }
+                    self.initialized |=
+                        matches!(notification.notification, ClientNotification::InitializedNotification(_));
                     return Some(JsonRpcMessage::Notification(notification));
                 }
-                Ok(message) => return Some(message),
+                Ok(Line::Message(message)) => {
+                    self.begun |= matches!(message, JsonRpcMessage::Request(_));
+                    return Some(message);
+                }
                 Err(refused) => {
-                    let mut body = refused.body().into_bytes();
-                    body.push(b'\n');
-                    self.output.send(body).await.ok()?;
+                    self.output.send(Outgoing::line(refused.body())).await.ok()?;
                 }
             }
         }
@@ -241,13 +355,17 @@ impl<R: AsyncRead + Send + Unpin> Transport<RoleServer> for Lines<R> {
 }
 
 impl<R> Lines<R> {
-    /// A cancelled request is never answered, so its place becomes free here.
-    fn free_cancelled(&self, notification: &rmcp::model::ClientNotification) {
-        if let rmcp::model::ClientNotification::CancelledNotification(cancelled) = notification
+    /// A cancelled request is never answered, so its place becomes free here. Whether it was one of our own.
+    fn free_cancelled(&self, notification: &ClientNotification) -> bool {
+        if let ClientNotification::CancelledNotification(cancelled) = notification
             && let Some(id) = &cancelled.params.request_id
+            && let Some(slot) = lock(&self.in_flight).remove(id)
+            && let Some(call) = slot.cancelled
         {
-            lock(&self.in_flight).remove(id);
+            call.cancel();
+            return true;
         }
+        false
     }
 }
 
@@ -255,20 +373,50 @@ fn lock(in_flight: &Mutex<InFlight>) -> MutexGuard<'_, InFlight> {
     in_flight.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
+/// A long answer then takes a few writes, and not one for every 64 KiB, each of which waits for the reader to wake up.
+fn widen(output: &io::Stdout) {
+    #[cfg(target_os = "linux")]
+    if rustix::pipe::fcntl_setpipe_size(output, PIPE_BYTES).is_err() {
+        tracing::debug!("stdout is not a pipe, or has to stay as narrow as it is");
+    }
+    #[cfg(not(target_os = "linux"))]
+    let _ = output;
+}
+
 /// Writes lines as they come; those that come together go out together.
-async fn write_lines(mut output: impl AsyncWrite + Unpin, mut lines: mpsc::Receiver<Vec<u8>>) {
+async fn write_lines(mut output: impl AsyncWrite + Unpin, mut lines: mpsc::Receiver<Outgoing>) {
     let mut pending = BytesMut::new();
-    while let Some(line) = lines.recv().await {
-        pending.extend_from_slice(&line);
-        while pending.len() < WRITE_AT_ONCE
-            && let Ok(line) = lines.try_recv()
-        {
-            pending.extend_from_slice(&line);
-        }
-        if output.write_all(&pending).await.is_err() || output.flush().await.is_err() {
+    let mut next = lines.recv().await;
+    while let Some(line) = next.take() {
+        let written = match line {
+            Outgoing::Line(line) => {
+                pending.extend_from_slice(&line);
+                while pending.len() < WRITE_AT_ONCE && next.is_none() {
+                    match lines.try_recv() {
+                        Ok(Outgoing::Line(line)) => pending.extend_from_slice(&line),
+                        Ok(long) => next = Some(long),
+                        Err(_) => break,
+                    }
+                }
+                let written = output.write_all(&pending).await;
+                pending.clear();
+                written
+            }
+            Outgoing::Long { head, long, tail } => write_long(&mut output, &head, &long, tail).await,
+        };
+        if written.is_err() || output.flush().await.is_err() {
             // Nobody reads any more; the input ends in a moment, too.
             return;
         }
-        pending.clear();
+        if next.is_none() {
+            next = lines.recv().await;
+        }
     }
+}
+
+async fn write_long(output: &mut (impl AsyncWrite + Unpin), head: &str, long: &str, tail: &str) -> io::Result<()> {
+    output.write_all(head.as_bytes()).await?;
+    output.write_all(long.as_bytes()).await?;
+    output.write_all(tail.as_bytes()).await?;
+    output.write_all(b"\n").await
 }

@@ -163,6 +163,15 @@ async fn a_call_that_is_taken_back_ends() {
     bench.call(1, json!({"name": "work", "arguments": {"milliseconds": 0}}), json!({}), None).await;
     let answer = bench.next().await;
     assert_eq!(answer["result"]["structuredContent"]["said"], "worked", "nothing came for the first: {answer}");
+    // Too late, and before the SDK has seen anything: neither is the end.
+    let late = json!({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": 1}});
+    bench.send(late).await;
+    bench.call(2, json!({"name": "work", "arguments": {"milliseconds": 0}}), json!({}), Some("token")).await;
+    let mut answer = bench.next().await;
+    while answer["id"] != 2 {
+        answer = bench.next().await;
+    }
+    assert_eq!(answer["result"]["isError"], json!(false), "{answer}");
 }
 
 #[tokio::test]

@@ -1,5 +1,7 @@
 //! From our words to the protocol's: replies, content, resources, prompts, questions, errors.
 
+use std::sync::Arc;
+
 use countersign_contract::{
     Capability, Code, Content, Offers, PromptText, Question, Rejection, Reply, Subject, ToolError,
 };
@@ -27,7 +29,7 @@ pub(super) fn tool_result(reply: Reply) -> Result<CallToolResult, ErrorData> {
     let is_error = reply.is_error();
     let content = match reply.content {
         Some(blocks) => convert(blocks)?,
-        None => vec![ContentBlock::text(reply.text)],
+        None => vec![ContentBlock::text(Arc::unwrap_or_clone(reply.text))],
     };
     let mut result = CallToolResult::success(content);
     result.structured_content = Some(reply.structured);
