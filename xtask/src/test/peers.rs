@@ -31,17 +31,19 @@ pub(super) fn run(workspace: &Workspace, rounds: Rounds) -> anyhow::Result<Outco
     fs::write(&document, get(server.address(), "/openapi.json")?).context("cannot keep openapi.json")?;
     let mut validator = python.program("openapi-spec-validator");
     process::succeed(validator.args(["--schema", "3.1", "--validation-errors", "all"]).arg(&document))?;
-    finish(&mut fuzz(&python, server.address(), folder.path(), rounds))
+    let config = workspace.root().join("xtask/peers/schemathesis.toml");
+    finish(&mut fuzz(&python, &config, server.address(), folder.path(), rounds))
 }
 
 /// A fuzzer that reads our document, asks everything it allows and forbids, and compares the answers with it. All of its
-/// checks apply; one that has to be excluded needs its reason here. Two runs ask the same, without a seed.
-fn fuzz(python: &Python, server: SocketAddr, folder: &Path, rounds: Rounds) -> Command {
+/// checks apply; what has to be excepted has its reason in the configuration. Two runs ask the same, without a seed.
+fn fuzz(python: &Python, config: &Path, server: SocketAddr, folder: &Path, rounds: Rounds) -> Command {
     let examples = match rounds {
         Rounds::Usual => "50",
         Rounds::Many => "1000",
     };
     let mut command = python.program("schemathesis");
+    command.arg("--config-file").arg(config);
     command.arg("run").arg(format!("http://{server}/openapi.json")).args(["--checks", "all"]);
     command.args(["--max-examples", examples, "--generation-deterministic", "--no-color"]);
     // It leaves its notes where it runs.
