@@ -13,6 +13,7 @@ use std::sync::Arc;
 use anyhow::Context as _;
 use countersign_contract::{AnyTool, Contract, contract_file, contracts_markdown, examples_markdown};
 use countersign_repo::{AppendOnly, Root};
+use countersign_store::Tasks;
 use countersign_tools::Materials;
 use serde_json::Value;
 
@@ -105,7 +106,7 @@ fn generate(workspace: &Workspace) -> anyhow::Result<Vec<Generated>> {
 fn tools(path: &Path) -> anyhow::Result<Vec<Arc<dyn AnyTool>>> {
     let root = Arc::new(Root::open(path, &[]).context("cannot open the workspace")?);
     let memory = Arc::new(AppendOnly::new(path, path, path));
-    Ok(countersign_tools::all(&Materials { root, memory })?)
+    Ok(countersign_tools::all(&Materials { root, memory, tasks: Tasks::nowhere() })?)
 }
 
 fn from_tools(tools: &[Arc<dyn AnyTool>]) -> Vec<Generated> {

@@ -8,7 +8,7 @@ use anyhow::Context as _;
 use countersign_contract::{Access, BoxFuture, Caller, HeldCalls, ToolName, closest};
 use countersign_host::{Catalog, ContractDocuments, Gate, Metrics, People, Policy, Recorder, Signpost};
 use countersign_repo::{AppendOnly, Root};
-use countersign_store::{Store, StoreError};
+use countersign_store::{Store, StoreError, Tasks};
 use countersign_tools::Materials;
 use countersign_transports::{Auth, ExitCode, Mcp, Readiness, SealKey, Token, TokenHash};
 use serde_json::json;
@@ -51,8 +51,8 @@ pub(crate) fn owner() -> Arc<Caller> {
 }
 
 /// The selected tools. A name that no tool has is a mistake in the configuration.
-pub(crate) fn catalog(config: &Config) -> Result<Catalog, CommandError> {
-    let mut tools = countersign_tools::all(&materials(config)?).context("a built-in contract is broken")?;
+pub(crate) fn catalog(config: &Config, tasks: Tasks) -> Result<Catalog, CommandError> {
+    let mut tools = countersign_tools::all(&materials(config, tasks)?).context("a built-in contract is broken")?;
     if let Access::Only(selected) = &config.tools {
         let known: BTreeSet<_> = tools.iter().map(|tool| tool.contract().name.clone()).collect();
         let unknown: Vec<_> = selected.difference(&known).map(|name| format!("`{name}`")).collect();
@@ -68,7 +68,7 @@ pub(crate) fn catalog(config: &Config) -> Result<Catalog, CommandError> {
 }
 
 /// What tools work on; our own files are nobody's material.
-fn materials(config: &Config) -> Result<Materials, CommandError> {
+fn materials(config: &Config, tasks: Tasks) -> Result<Materials, CommandError> {
     let mut ours = vec![config.data_dir.clone(), config.log.file.clone()];
     ours.extend(config.sources.file.clone());
     let root = Root::open(&config.root, &ours).map_err(|error| {
@@ -76,7 +76,7 @@ fn materials(config: &Config) -> Result<Materials, CommandError> {
         CommandError::message(ExitCode::Usage, message).hint("set `root` to a folder that you can read")
     })?;
     let memory = AppendOnly::new(&config.root, &config.memory_dir, &config.data_dir);
-    Ok(Materials { root: Arc::new(root), memory: Arc::new(memory) })
+    Ok(Materials { root: Arc::new(root), memory: Arc::new(memory), tasks })
 }
 
 pub(crate) fn unknown_tool(name: &str, catalog: &Catalog) -> CommandError {
@@ -159,9 +159,9 @@ impl Host {
     ) -> Result<Self, CommandError> {
         // A limit on the size of files is then a failed write, not the end of the process.
         drop(signal(SignalKind::from_raw(FILE_SIZE_EXCEEDED)).context("cannot listen for signals")?);
-        let catalog = catalog(config)?;
         // The data folder first: it sets up its own protection before the log goes into it.
         let store = Arc::new(Store::open(&config.data_dir).await.map_err(store_error)?);
+        let catalog = catalog(config, store.tasks())?;
         let log = logging::start(&config.log.file, logging::filter(config.log.level), stderr).map_err(log_error)?;
         for unknown in unknown_names(config, &catalog) {
             tracing::warn!("{unknown}");

@@ -3,14 +3,14 @@
 use std::collections::BTreeSet;
 use std::fmt;
 use std::str::FromStr;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 use tokio_util::sync::CancellationToken;
 use uuid::Uuid;
 
-use crate::{Client, ToolName};
+use crate::{AuditEntry, Client, ToolName};
 
 /// Given to a tool beside its arguments. A tool learns who called, never over which wire.
 #[derive(Debug, Clone)]
@@ -23,6 +23,30 @@ pub struct CallContext {
     pub cancelled: CancellationToken,
     pub progress: Progress,
     pub client: Client,
+    intent: OnceLock<AuditEntry>,
+}
+
+impl CallContext {
+    pub fn new(
+        caller: Arc<Caller>,
+        deadline: Duration,
+        cancelled: CancellationToken,
+        progress: Progress,
+        client: Client,
+    ) -> Self {
+        let (request_id, intent) = (RequestId::generate(), OnceLock::new());
+        Self { request_id, caller, deadline, cancelled, progress, client, intent }
+    }
+
+    /// The record of what is about to be changed, to go into the same commit; `None` where nothing is recorded.
+    pub fn intent(&self) -> Option<AuditEntry> {
+        self.intent.get().cloned()
+    }
+
+    /// For the gate.
+    pub fn set_intent(&self, intent: AuditEntry) {
+        self.intent.get_or_init(|| intent);
+    }
 }
 
 /// Names one call in the answer, the log and the audit record. Time-ordered.

@@ -46,7 +46,7 @@ pub struct Terms {
 }
 
 /// A call and its answer, executed by a test.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Default)]
 pub struct Example {
     pub title: &'static str,
     pub input: Value,
@@ -55,6 +55,8 @@ pub struct Example {
     pub varies: Vec<&'static str>,
     /// Files of the repository that it presupposes, with their contents.
     pub files: Vec<(&'static str, &'static str)>,
+    /// Calls that must have been made before, on a fresh installation.
+    pub calls: Vec<(&'static str, Value)>,
 }
 
 #[derive(Debug, Clone, Default, PartialEq, Eq)]

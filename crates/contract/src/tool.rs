@@ -23,6 +23,9 @@ pub trait Tool: Send + Sync + 'static {
     /// What a model reads to decide whether this is the tool it wants.
     const DESCRIPTION: &'static str;
     const EFFECT: Effect;
+    /// Whether what it changes and the record that it does so are one commit, of [`CallContext::intent`]; otherwise the gate
+    /// puts that on record before.
+    const COMMITS_WITH_AUDIT: bool = false;
 
     /// What the types cannot say: constraints in words, examples, limits, how errors read.
     fn terms() -> Terms {
@@ -53,6 +56,11 @@ pub trait AnyTool: Send + Sync {
     fn contract(&self) -> &Arc<Contract>;
 
     fn call_json<'a>(&'a self, ctx: &'a CallContext, arguments: Value) -> BoxFuture<'a, Result<Output, ToolError>>;
+
+    /// See [`Tool::COMMITS_WITH_AUDIT`].
+    fn commits_with_audit(&self) -> bool {
+        false
+    }
 
     /// Whether it may have questions to its client while it runs.
     fn asks_its_client(&self) -> bool {
@@ -91,6 +99,10 @@ impl<T: Tool> AnyTool for Typed<T> {
             let structured = T::to_value(output).map_err(ToolError::internal)?;
             Ok(Output { structured, content: None })
         })
+    }
+
+    fn commits_with_audit(&self) -> bool {
+        T::COMMITS_WITH_AUDIT
     }
 
     /// Ours have none.

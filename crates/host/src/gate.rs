@@ -143,14 +143,8 @@ impl Gate {
         })?;
         let contract = tool.contract();
         let policy = self.policy.load_full();
-        let ctx = CallContext {
-            request_id: RequestId::generate(),
-            caller: call.caller,
-            deadline: policy.timeout_for(contract),
-            cancelled: call.cancelled,
-            progress: call.progress,
-            client: call.client,
-        };
+        let deadline = policy.timeout_for(contract);
+        let ctx = CallContext::new(call.caller, deadline, call.cancelled, call.progress, call.client);
         let origin = Origin { wire: call.wire, session: call.session.as_deref() };
         // First of all, so that records, approvals and the tool all speak of the same arguments.
         let mut arguments = call.arguments;
@@ -178,7 +172,9 @@ impl Gate {
             let request = ApprovalRequest { ctx, tool, arguments: &arguments, policy: approval };
             recording.approved(self.approvals.decide(request).await?);
         }
-        if contract.effect.changes_something() && recording.intend().await.is_err() {
+        if tool.commits_with_audit() {
+            recording.intent().into_iter().for_each(|intent| ctx.set_intent(intent));
+        } else if contract.effect.changes_something() && recording.intend().await.is_err() {
             let error = "The audit log cannot be written, so nothing was changed";
             return Err(Rejection::new(Code::Unavailable, error).into());
         }

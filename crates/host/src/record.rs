@@ -118,8 +118,13 @@ impl Recording<'_> {
 
     /// Before something is changed: durable, or the change does not happen.
     pub(crate) async fn intend(&self) -> Result<(), AuditUnavailable> {
-        let (Some(audit), Some(arguments)) = (&self.recorder.audit, self.arguments) else { return Ok(()) };
-        audit.append(self.entry(AuditEvent::Intent, arguments), Durability::Synced).await
+        let (Some(audit), Some(intent)) = (&self.recorder.audit, self.intent()) else { return Ok(()) };
+        audit.append(intent, Durability::Synced).await
+    }
+
+    /// For whoever puts it on record together with the change.
+    pub(crate) fn intent(&self) -> Option<AuditEntry> {
+        self.arguments.map(|arguments| self.entry(AuditEvent::Intent, arguments))
     }
 
     pub(crate) async fn answered(mut self, result: &Arc<String>) {

@@ -14,6 +14,7 @@ mod record;
 mod sqlite;
 mod stats;
 mod store;
+mod tasks;
 mod verify;
 
 pub use approvals::StoredCalls;
@@ -22,4 +23,5 @@ pub use error::StoreError;
 pub use record::{Gap, RawRecord, Record, RecordBody};
 pub use stats::{Durations, ToolStats};
 pub use store::{AuditWriter, Store};
+pub use tasks::{NewDescription, Task, TaskChange, TaskQuery, TaskStatus, Tasks, TasksError};
 pub use verify::{Extent, Finding, FindingKind, Verdict};

@@ -8,9 +8,10 @@ mod audit;
 mod commit;
 mod connect;
 mod read;
+pub(crate) mod tasks;
 mod writer;
 
-pub(crate) use commit::Done;
+pub(crate) use commit::{CommitError, Done};
 pub(crate) use connect::{IfMissing, Place};
 pub(crate) use read::Reader;
 pub(crate) use writer::{Writer, WriterHandle};

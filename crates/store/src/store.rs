@@ -13,7 +13,7 @@ use uuid::Uuid;
 
 use crate::record::Draft;
 use crate::sqlite::{Done, IfMissing, Place, Reader, Writer, WriterHandle, approvals};
-use crate::{RawRecord, Record, StoreError, StoredCalls, ToolStats, Verdict};
+use crate::{RawRecord, Record, StoreError, StoredCalls, Tasks, ToolStats, Verdict};
 
 /// One process's way to the data folder. To be closed at the end: dropped, it writes what is waiting only if the
 /// runtime lives on.
@@ -61,6 +61,10 @@ impl Store {
     /// Calls that wait for a person; `audited` says whether decisions go into the audit chain.
     pub fn held_calls(&self, audited: bool) -> StoredCalls {
         StoredCalls { reader: Arc::clone(&self.reader), writer: self.writer.clone(), audited }
+    }
+
+    pub fn tasks(&self) -> Tasks {
+        Tasks::new(Arc::clone(&self.reader), self.writer.clone())
     }
 
     /// A key that all processes on this data folder share.

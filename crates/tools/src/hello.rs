@@ -48,14 +48,14 @@ impl Tool for Hello {
                     input: json!({"name": "Learner"}),
                     output: json!({"message": "Hello, Learner!", "timestamp": "2026-01-15T10:30:00Z"}),
                     varies: vec!["/timestamp"],
-                    files: Vec::new(),
+                    ..Example::default()
                 },
                 Example {
                     title: "Greet the world",
                     input: json!({}),
                     output: json!({"message": "Hello, World!", "timestamp": "2026-01-15T10:30:00Z"}),
                     varies: vec!["/timestamp"],
-                    files: Vec::new(),
+                    ..Example::default()
                 },
             ],
             ..Terms::default()

@@ -67,8 +67,8 @@ impl Tool for ReadRepoFile {
                     "path": ".claude/memory/progress_log.jsonl",
                     "size": 37,
                 }),
-                varies: Vec::new(),
                 files: vec![(".claude/memory/progress_log.jsonl", "{\"timestamp\":\"2026-01-01T09:00:00Z\"}\n")],
+                ..Example::default()
             }],
             sentences: vec![Sentence {
                 path: "/path",

@@ -80,8 +80,7 @@ impl Tool for WriteMemoryEntry {
                               \"description\": \"Completed EDA\"}",
                 }),
                 output: json!({"success": true, "file": "progress_log.jsonl", "bytes_written": 87}),
-                varies: Vec::new(),
-                files: Vec::new(),
+                ..Example::default()
             }],
             approval: Approval::Client,
             sentences: vec![

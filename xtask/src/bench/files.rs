@@ -22,6 +22,8 @@ const PACKAGE: &str = "@modelcontextprotocol/server-filesystem";
 
 const REFERENCE: &str = "reference";
 const OURS: &str = "Countersign";
+/// As fast as the pipe: it sends the same bytes again and again.
+const READY: &str = "ready-made answer";
 
 const CALLERS: &[u32] = &[1, 16];
 
@@ -65,6 +67,7 @@ pub(super) fn run(workspace: &Workspace, options: &Options) -> anyhow::Result<Ve
     let loader = Loader::build(workspace, options.loader.as_deref())?;
     let node = Node::set_up(workspace).context("no programs from npm")?;
     let countersign = workspace.build("countersign", "countersign", Profile::Release)?;
+    let floor = workspace.build("xtask", "pipe-floor", Profile::Release)?;
     let root = tempfile::tempdir().context("cannot create a temporary folder")?;
     let mut reference = node.command(&node.file(PACKAGE, "dist/index.js"));
     reference.arg(root.path());
@@ -85,6 +88,11 @@ pub(super) fn run(workspace: &Workspace, options: &Options) -> anyhow::Result<Ve
                 name: OURS,
                 question: case.question("read_repo_file", &relative),
                 prepare: Box::new(|scene| serve(&countersign, root.path(), scene)),
+            },
+            Contender {
+                name: READY,
+                question: case.question("read_repo_file", &relative),
+                prepare: Box::new(|_| Ok(format!("{} {}", quoted(&floor), quoted(&file)))),
             },
         ];
         let measured = in_turns(&loader, &contenders, options)?;

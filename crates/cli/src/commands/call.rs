@@ -5,6 +5,7 @@ use std::io::Read as _;
 use anyhow::Context as _;
 use countersign_contract::{Client, Contract, Progress, parse_json};
 use countersign_host::{Call, NoAnswer, Wire};
+use countersign_store::Tasks;
 use countersign_transports::{ExitCode, exit_code};
 use serde_json::{Map, Value};
 use tokio_util::sync::CancellationToken;
@@ -17,7 +18,7 @@ use crate::{output, wiring};
 
 pub(super) fn run(common: &Common, call: &CallArguments) -> CommandResult {
     let config = wiring::load(common, None)?;
-    let catalog = wiring::catalog(&config)?;
+    let catalog = wiring::catalog(&config, Tasks::nowhere())?;
     let caller = wiring::owner();
     let tool = catalog.find(&call.tool, &caller).ok_or_else(|| wiring::unknown_tool(&call.tool, &catalog))?;
     let arguments = arguments(call, tool.contract())?;

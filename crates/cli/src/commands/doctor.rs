@@ -3,7 +3,7 @@
 use std::net::TcpListener;
 use std::path::Path;
 
-use countersign_store::{Store, Verdict};
+use countersign_store::{Store, Tasks, Verdict};
 use countersign_transports::ExitCode;
 use serde_json::json;
 
@@ -60,7 +60,7 @@ fn report(format: Format, checks: &[Check]) -> anyhow::Result<()> {
 }
 
 fn contracts(config: &Config) -> Result<String, String> {
-    let catalog = wiring::catalog(config).map_err(|error| error.line())?;
+    let catalog = wiring::catalog(config, Tasks::nowhere()).map_err(|error| error.line())?;
     let unknown = wiring::unknown_names(config, &catalog);
     if !unknown.is_empty() {
         return Err(unknown.join("; "));

@@ -20,6 +20,9 @@ fn every_example_configuration_serves_what_it_says() {
         let tools: Vec<_> = listed["tools"].as_array().unwrap().iter().map(|tool| tool["name"].clone()).collect();
         served.insert((path.file_stem().unwrap().to_str().unwrap().to_owned(), Value::from(tools).to_string()));
     }
-    let expected = [("learner", r#"["hello","read_repo_file","write_memory_entry"]"#)];
+    let expected = [
+        ("learner", r#"["hello","read_repo_file","write_memory_entry"]"#),
+        ("tasks", r#"["add_task","list_tasks","update_task","complete_task","delete_task"]"#),
+    ];
     assert_eq!(served, expected.map(|(name, tools)| (name.to_owned(), tools.to_owned())).into());
 }

@@ -65,7 +65,7 @@ fn out_of_bounds(property: &Value) -> Vec<Spoiled> {
     if let Some(limit) = property["minimum"].as_i64() {
         push("too small", json!(limit - 1));
     }
-    if let Some(limit) = property["maximum"].as_i64() {
+    if let Some(limit) = property["maximum"].as_u64() {
         push("too large", json!(limit + 1));
     }
     if property["enum"].is_array() {

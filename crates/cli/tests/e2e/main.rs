@@ -21,3 +21,4 @@ mod paths;
 mod reload;
 mod rest;
 mod shutdown;
+mod tasks;

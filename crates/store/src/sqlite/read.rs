@@ -15,12 +15,12 @@ use sqlx::{Connection as _, Row as _};
 use super::approvals;
 use super::audit::{places, read_head};
 use super::connect::{FileIdentity, Place, options};
-use super::is_damage;
+use super::{is_damage, tasks};
 use crate::chain::{ChainHash, Link, Opening};
 use crate::record::parse;
 use crate::stats::Tally;
 use crate::verify::{StoredChain, StoredRecord, Verifier};
-use crate::{RawRecord, Record, StoreError, ToolStats, Verdict};
+use crate::{RawRecord, Record, StoreError, Task, TaskQuery, ToolStats, Verdict};
 
 /// A connection has a thread and a page cache, so there are few, and none while nobody reads.
 const CONNECTIONS_MAX: u32 = 2;
@@ -88,6 +88,11 @@ impl Reader {
             }
         }
         Ok(found)
+    }
+
+    pub(crate) async fn tasks(&self, query: TaskQuery) -> Result<Vec<Task>, StoreError> {
+        let mut connection = self.acquire().await?;
+        tasks::list(&mut connection, query).await.map_err(|source| self.read_error(source))
     }
 
     pub(crate) async fn waiting(&self) -> Result<Vec<HeldCall>, StoreError> {

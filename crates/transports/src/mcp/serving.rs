@@ -3,7 +3,7 @@
 use std::sync::{Arc, PoisonError};
 use std::time::Duration;
 
-use countersign_contract::{CallContext, Client, Offers, Progress, ProgressUpdate, RequestId, Severity};
+use countersign_contract::{CallContext, Client, Offers, Progress, ProgressUpdate, Severity};
 use countersign_host::{Call, Change, NoAnswer};
 use rmcp::RoleServer;
 use rmcp::handler::server::ServerHandler;
@@ -339,14 +339,9 @@ impl Endpoint {
         responses: Option<InputResponses>,
         state: Option<Value>,
     ) -> CallContext {
-        CallContext {
-            request_id: RequestId::generate(),
-            caller: self.caller(&context),
-            deadline: Duration::MAX,
-            cancelled: context.ct.clone(),
-            progress: Progress::default(),
-            client: self.client(context, responses, state),
-        }
+        let (caller, cancelled) = (self.caller(&context), context.ct.clone());
+        let client = self.client(context, responses, state);
+        CallContext::new(caller, Duration::MAX, cancelled, Progress::default(), client)
     }
 
     /// From which severity on this client wants to be told: by request in the modern era, by session before it.
