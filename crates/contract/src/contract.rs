@@ -6,7 +6,7 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
-use crate::schema::derive_schema;
+use crate::schema::derive_tool_schema;
 use crate::{Code, Digest, Effect, InvalidToolName, Mistake, Rejection, Schema, SchemaRejected, Tool, ToolName};
 
 /// Clients drop tools whose input schema has one of these at its root.
@@ -141,12 +141,12 @@ impl Contract {
     pub fn of<T: Tool>() -> Result<Self, InvalidContract> {
         let name = ToolName::from_str(T::NAME)?;
         let terms = T::terms();
-        let mut input = derive_schema::<T::Input>();
+        let mut input = derive_tool_schema::<T::Input>();
         if let Value::Object(root) = &mut input {
             root.entry("properties").or_insert_with(|| json!({}));
             root.entry("required").or_insert_with(|| json!([]));
         }
-        let success = derive_schema::<T::Output>();
+        let success = derive_tool_schema::<T::Output>();
         let error = error_schema(&terms);
         for (part, schema) in [("input", &input), ("output", &success)] {
             if !is_plain_object(schema) {

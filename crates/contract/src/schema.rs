@@ -13,6 +13,7 @@ use serde_json::Value;
 
 use self::cost::Cost;
 pub use self::derive::derive_schema;
+pub(crate) use self::derive::derive_tool_schema;
 pub use self::mistakes::Mistake;
 
 /// Compiled size of one pattern: ample for what people write, far below what `(a{1000}){1000}` asks for.

@@ -258,7 +258,9 @@ fn a_prompt_that_is_open_does_not_keep_the_server() {
     while answer["id"] != json!(1) {
         answer = session.next();
     }
-    assert_eq!(answer["result"]["structuredContent"]["code"], "APPROVAL_REQUIRED");
+    // Told how else to go on, or that the call was ended: whichever comes first.
+    let required = answer["result"]["structuredContent"]["code"] == json!("APPROVAL_REQUIRED");
+    assert!(required || answer["error"].is_object(), "{answer}");
     let (code, took) = session.end();
     assert!(code == Some(0) && took < std::time::Duration::from_secs(4), "{code:?} {took:?}");
 }

@@ -2,7 +2,7 @@
 
 use schemars::generate::SchemaSettings;
 use schemars::{JsonSchema, SchemaGenerator};
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 
 /// The schema of `T`, readable by draft-07 and 2020-12 alike: no `$defs`, no dialect, no names of Rust types.
 pub fn derive_schema<T: JsonSchema>() -> Value {
@@ -16,6 +16,36 @@ pub fn derive_schema<T: JsonSchema>() -> Value {
     }
     bound_numbers(&mut schema);
     schema
+}
+
+/// The same for clients of tools, some of which understand no lists of types.
+pub(crate) fn derive_tool_schema<T: JsonSchema>() -> Value {
+    let mut schema = derive_schema::<T>();
+    split_nullable(&mut schema);
+    schema
+}
+
+/// What describes a value wherever it stands, and not what it may be.
+const ANNOTATIONS: [&str; 3] = ["title", "description", "default"];
+
+/// What may be null becomes a choice of two.
+fn split_nullable(part: &mut Value) {
+    match part {
+        Value::Array(items) => items.iter_mut().for_each(split_nullable),
+        Value::Object(members) => {
+            members.values_mut().for_each(split_nullable);
+            let kinds = members.get("type").and_then(Value::as_array).cloned().unwrap_or_default();
+            let mut others = kinds.iter().filter(|kind| *kind != "null");
+            if let (2, Some(kind), None) = (kinds.len(), others.next(), others.next()) {
+                let (outer, mut inner): (Map<_, _>, Map<_, _>) =
+                    std::mem::take(members).into_iter().partition(|(name, _)| ANNOTATIONS.contains(&name.as_str()));
+                inner.insert("type".to_owned(), kind.clone());
+                *members = outer;
+                members.insert("anyOf".to_owned(), json!([inner, {"type": "null"}]));
+            }
+        }
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
+    }
 }
 
 /// schemars notes the Rust width of a number as `format`; validators in other languages complain about it. As bounds

@@ -73,6 +73,10 @@ fn describe_one(schema: &Value, error: &ValidationError<'_>, mistakes: &mut Vec<
                 push(&below(place, name), &message);
             }
         }
+        ValidationErrorKind::AnyOf { context } => match meant(place, context) {
+            Some(errors) => errors.iter().for_each(|error| describe_one(schema, error, mistakes)),
+            None => push(place, "is not of any of the types that are allowed here"),
+        },
         ValidationErrorKind::Enum { options } => push(place, &format!("must be one of {options}")),
         ValidationErrorKind::Constant { expected_value } => push(place, &format!("must be {expected_value}")),
         ValidationErrorKind::Pattern { pattern } => push(place, &format!("does not match `{pattern}`")),
@@ -82,6 +86,14 @@ fn describe_one(schema: &Value, error: &ValidationError<'_>, mistakes: &mut Vec<
             push(place, words.trim_start_matches('\u{0}').trim_start());
         }
     }
+}
+
+/// Of several ways to be right, the one that was tried: the value has its type.
+fn meant<'a, 'e>(place: &str, ways: &'a [Vec<ValidationError<'e>>]) -> Option<&'a [ValidationError<'e>]> {
+    let other_type = |error: &ValidationError<'_>| {
+        error.instance_path().as_str() == place && matches!(error.kind(), ValidationErrorKind::Type { .. })
+    };
+    ways.iter().map(Vec::as_slice).find(|errors| !errors.iter().any(other_type))
 }
 
 /// The property names that the schema declares for the object at `place`.

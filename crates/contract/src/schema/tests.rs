@@ -191,6 +191,19 @@ fn defaults_and_whole_numbers_are_settled() {
     }
 }
 
+#[test]
+fn what_may_be_null_is_corrected_like_what_may_not() {
+    let schema = json!({"properties": {"a": {"anyOf": [{"type": "string", "maxLength": 2}, {"type": "null"}]}}});
+    for (value, expected) in [
+        (json!({"a": "xy"}), None),
+        (json!({"a": null}), None),
+        (json!({"a": "xyz"}), Some("/a: is longer than 2 characters")),
+        (json!({"a": 7}), Some("/a: is not of any of the types that are allowed here")),
+    ] {
+        assert_eq!(mistakes(schema.clone(), &value).first().map(String::as_str), expected, "{value}");
+    }
+}
+
 fn mistakes(schema: Value, value: &Value) -> Vec<String> {
     let schema = Schema::compile(schema).unwrap();
     schema.mistakes(value).into_iter().map(|mistake| format!("{}: {}", mistake.path, mistake.message)).collect()
