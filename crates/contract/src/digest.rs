@@ -4,13 +4,10 @@ use std::fmt;
 use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
-use serde_json::{Map, Number, Value};
+use serde_json::Value;
 use sha2::{Digest as _, Sha256};
 
-use crate::push_json_text;
-
-/// Above this, a float no longer tells neighbouring integers apart.
-const EXACT_INTEGERS: f64 = 9_007_199_254_740_992.0;
+use crate::write::{Style, push_value};
 
 /// SHA-256, written `sha256:<hex>`: anyone can recompute it with the tools at hand.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -38,53 +35,8 @@ impl Digest {
 /// Compact, keys sorted by code point, integral floats written as integers. Numbers keep every digit.
 pub fn canonical_json(value: &Value) -> Vec<u8> {
     let mut out = String::with_capacity(256);
-    write_value(&mut out, value);
+    push_value(&mut out, value, Style::Canonical);
     out.into_bytes()
-}
-
-fn write_value(out: &mut String, value: &Value) {
-    match value {
-        Value::Null => out.push_str("null"),
-        Value::Bool(true) => out.push_str("true"),
-        Value::Bool(false) => out.push_str("false"),
-        Value::Number(number) => write_number(out, number),
-        Value::String(text) => push_json_text(out, text),
-        Value::Array(items) => {
-            out.push('[');
-            for (index, item) in items.iter().enumerate() {
-                if index > 0 {
-                    out.push(',');
-                }
-                write_value(out, item);
-            }
-            out.push(']');
-        }
-        Value::Object(members) => write_object(out, members),
-    }
-}
-
-fn write_object(out: &mut String, members: &Map<String, Value>) {
-    let mut sorted: Vec<_> = members.iter().collect();
-    // Already in order unless a crate in the build turns on `serde_json/preserve_order`.
-    sorted.sort_unstable_by_key(|(key, _)| *key);
-    out.push('{');
-    for (index, (key, value)) in sorted.into_iter().enumerate() {
-        if index > 0 {
-            out.push(',');
-        }
-        push_json_text(out, key);
-        out.push(':');
-        write_value(out, value);
-    }
-    out.push('}');
-}
-
-fn write_number(out: &mut String, number: &Number) {
-    let text = match number.as_f64() {
-        Some(float) if number.is_f64() && float.fract() == 0.0 && float.abs() < EXACT_INTEGERS => format!("{float:.0}"),
-        Some(_) | None => number.to_string(),
-    };
-    out.push_str(if text == "-0" { "0" } else { &text });
 }
 
 impl fmt::Display for Digest {
@@ -131,7 +83,7 @@ impl TryFrom<String> for Digest {
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     use proptest::prelude::{Just, Strategy, any, prop_oneof, proptest};
     use serde_json::{Value, json};
 
@@ -170,7 +122,7 @@ mod tests {
         }
     }
 
-    fn any_json() -> impl Strategy<Value = Value> {
+    pub(crate) fn any_json() -> impl Strategy<Value = Value> {
         let leaf = prop_oneof![
             Just(Value::Null),
             any::<bool>().prop_map(Value::from),

@@ -2,26 +2,16 @@
 
 use countersign_contract::{CallContext, Effect, Example, Terms, Tool, ToolError};
 use countersign_store::Tasks;
-use schemars::JsonSchema;
-use serde::Deserialize;
 use serde_json::json;
 
-use crate::tasks::{Envelope, TaskView, failed, not_found, terms};
+use crate::tasks::{ById, Envelope, TaskView, failed, not_found, terms};
 
 pub(super) struct CompleteTask {
     pub(super) tasks: Tasks,
 }
 
-#[derive(Debug, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub(super) struct Input {
-    /// The task's id
-    #[schemars(range(min = 1, max = i64::MAX))]
-    task_id: i64,
-}
-
 impl Tool for CompleteTask {
-    type Input = Input;
+    type Input = ById;
     type Output = Envelope<TaskView>;
 
     const NAME: &'static str = "complete_task";
@@ -56,7 +46,7 @@ impl Tool for CompleteTask {
         }
     }
 
-    async fn call(&self, ctx: &CallContext, input: Input) -> Result<Envelope<TaskView>, ToolError> {
+    async fn call(&self, ctx: &CallContext, input: ById) -> Result<Envelope<TaskView>, ToolError> {
         let completed = self.tasks.complete(input.task_id, ctx.intent()).await;
         let task = completed.map_err(|error| failed(ctx, error))?.ok_or_else(|| not_found(input.task_id))?;
         Ok(Envelope::new(task.into(), "Task completed successfully"))

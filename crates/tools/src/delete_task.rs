@@ -6,18 +6,10 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
-use crate::tasks::{Envelope, failed, not_found, terms};
+use crate::tasks::{ById, Envelope, failed, not_found, terms};
 
 pub(super) struct DeleteTask {
     pub(super) tasks: Tasks,
-}
-
-#[derive(Debug, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub(super) struct Input {
-    /// The task's id
-    #[schemars(range(min = 1, max = i64::MAX))]
-    task_id: i64,
 }
 
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
@@ -30,7 +22,7 @@ pub(super) struct Deleted {
 }
 
 impl Tool for DeleteTask {
-    type Input = Input;
+    type Input = ById;
     type Output = Envelope<Deleted>;
 
     const NAME: &'static str = "delete_task";
@@ -57,7 +49,7 @@ impl Tool for DeleteTask {
         }
     }
 
-    async fn call(&self, ctx: &CallContext, input: Input) -> Result<Envelope<Deleted>, ToolError> {
+    async fn call(&self, ctx: &CallContext, input: ById) -> Result<Envelope<Deleted>, ToolError> {
         let deleted = self.tasks.delete(input.task_id, ctx.intent()).await;
         deleted.map_err(|error| failed(ctx, error))?.ok_or_else(|| not_found(input.task_id))?;
         Ok(Envelope::new(Deleted { task_id: input.task_id, deleted: true }, "Task deleted successfully"))

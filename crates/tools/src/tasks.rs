@@ -33,6 +33,15 @@ pub(super) enum StatusView {
     Completed,
 }
 
+/// Which task.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct ById {
+    /// The task's id
+    #[schemars(range(min = 1, max = i64::MAX))]
+    pub(super) task_id: i64,
+}
+
 /// The success envelope of the task tools.
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]

@@ -20,5 +20,6 @@ mod memory;
 mod paths;
 mod reload;
 mod rest;
+mod rows;
 mod shutdown;
 mod tasks;

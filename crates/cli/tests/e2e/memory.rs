@@ -7,8 +7,7 @@ use rustix::process::{Pid, Resource, Rlimit};
 use serde_json::{Value, json};
 
 use crate::env::{Server, TestEnv};
-use crate::mcp_http::modern;
-use crate::mcp_stdio::Session;
+use crate::rows::{self, Caller, WIRES};
 
 const TOOL: &str = "write_memory_entry";
 const FILES: [&str; 3] = ["progress_log.jsonl", "decisions.jsonl", "best_practices.md"];
@@ -18,26 +17,10 @@ type Wire<'a> = dyn FnMut(&str, &Value) -> Value + 'a;
 
 #[test]
 fn rows_hold_on_every_wire() {
-    for wire in ["v1", "mcptool", "modern", "stdio"] {
+    for wire in WIRES {
         let env = TestEnv::new();
-        let server = env.serve();
-        let mut session = Session::start(&env, &["mcp"]);
-        let mut call = |tool: &str, input: &Value| match wire {
-            "v1" => {
-                let mut body = server.post(&format!("/v1/tools/{tool}"), &json!({"args": input}).to_string()).json();
-                if body["ok"] == json!(true) {
-                    return body["result"].take();
-                }
-                body["details"] = body["approval"].take();
-                body
-            }
-            "mcptool" => server.post(&format!("/mcp/tool/{tool}"), &input.to_string()).json(),
-            "modern" => {
-                let params = json!({"name": tool, "arguments": input});
-                modern(&server, "tools/call", Some(tool), params).json()["result"]["structuredContent"].take()
-            }
-            _ => session.call(tool, input)["result"]["structuredContent"].take(),
-        };
+        let mut caller = Caller::start(&env, wire);
+        let mut call = |tool: &str, input: &Value| caller.call(tool, input);
         let mut ran = 0;
         for row in include_str!("../corpus/memory.jsonl").lines() {
             let row: Value = serde_json::from_str(row).unwrap();
@@ -116,16 +99,9 @@ fn expect_code(what: &str, expected: &Value, answer: &Value) {
     assert!(expected.as_array().map_or(expected == code, |codes| codes.contains(code)), "{what}: {answer}");
 }
 
-/// `{{T}}` is a text of this row's own, `{{rep:X:N}}` is X repeated.
+/// `{{T}}` is a text of this row's own.
 fn filled_in(row: &Value, input: &Value) -> Value {
-    let mut text = input.to_string().replace("{{T}}", row["id"].as_str().unwrap());
-    while let Some(start) = text.find("{{rep:") {
-        let end = start + text[start..].find("}}").unwrap();
-        let (what, times) = text[start + 6..end].rsplit_once(':').unwrap();
-        let repeated = what.repeat(times.parse().unwrap());
-        text.replace_range(start..end + 2, &repeated);
-    }
-    serde_json::from_str(&text).unwrap()
+    rows::filled_in(input, &[("{{T}}", row["id"].as_str().unwrap())])
 }
 
 fn approve(env: &TestEnv, held: &Value) {

@@ -10,6 +10,7 @@ use serde_json::{Value, json};
 use crate::env::TestEnv;
 use crate::mcp_http::modern;
 use crate::mcp_stdio::Session;
+use crate::rows;
 
 /// What files hold that must not appear in any answer or log of these tools.
 const FORBIDDEN: [&str; 2] = ["CANARY_", "SECRETNAME_"];
@@ -76,16 +77,9 @@ fn check(row: &Value, wire: &str, answer: &Value) {
     }
 }
 
-/// `{{OUT}}` is the folder outside, `{{rep:X:N}}` is X repeated.
+/// `{{OUT}}` is the folder outside.
 fn filled_in(input: &Value, folder: &Path) -> Value {
-    let mut text = input.to_string().replace("{{OUT}}", folder.join("outside").to_str().unwrap());
-    while let Some(start) = text.find("{{rep:") {
-        let end = start + text[start..].find("}}").unwrap();
-        let (what, times) = text[start + 6..end].rsplit_once(':').unwrap();
-        let repeated = what.repeat(times.parse().unwrap());
-        text.replace_range(start..end + 2, &repeated);
-    }
-    serde_json::from_str(&text).unwrap()
+    rows::filled_in(input, &[("{{OUT}}", folder.join("outside").to_str().unwrap())])
 }
 
 /// The tree that the rows speak of, as far as the tools that read single files look at it.

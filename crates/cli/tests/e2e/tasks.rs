@@ -6,30 +6,17 @@ use std::time::Duration;
 use serde_json::{Value, json};
 
 use crate::env::{Server, TestEnv};
-use crate::mcp_http::modern;
-use crate::mcp_stdio::Session;
+use crate::rows::{self, Caller, WIRES};
 
 /// One call and its structured result or error.
 type Wire<'a> = dyn FnMut(&str, &Value) -> Value + 'a;
 
 #[test]
 fn rows_hold_on_every_wire() {
-    for wire in ["v1", "mcptool", "modern", "stdio"] {
+    for wire in WIRES {
         let env = TestEnv::new();
-        let server = env.serve();
-        let mut session = Session::start(&env, &["mcp"]);
-        let mut call = |tool: &str, input: &Value| match wire {
-            "v1" => {
-                let mut body = server.post(&format!("/v1/tools/{tool}"), &json!({"args": input}).to_string()).json();
-                if body["ok"] == json!(true) { body["result"].take() } else { body }
-            }
-            "mcptool" => server.post(&format!("/mcp/tool/{tool}"), &input.to_string()).json(),
-            "modern" => {
-                let params = json!({"name": tool, "arguments": input});
-                modern(&server, "tools/call", Some(tool), params).json()["result"]["structuredContent"].take()
-            }
-            _ => session.call(tool, input)["result"]["structuredContent"].take(),
-        };
+        let mut caller = Caller::start(&env, wire);
+        let mut call = |tool: &str, input: &Value| caller.call(tool, input);
         let mut ran = 0;
         for line in include_str!("../corpus/tasks.jsonl").lines() {
             // A lone surrogate is no text, and so no JSON that could be sent from here; `hostile` sends such bytes.
@@ -91,19 +78,12 @@ fn at<'a>(answer: &'a Value, path: &str) -> &'a Value {
     path.split('.').fold(answer, |value, key| &value[key])
 }
 
-/// `{{T}}` is a text of this row's own, `{{rep:X:N}}` is X repeated, `{{$name}}` is what was saved.
+/// `{{T}}` is a text of this row's own, `{{$name}}` is what was saved.
 fn filled_in(row: &Value, input: &Value, saved: &BTreeMap<String, Value>) -> Value {
-    let mut text = input.to_string().replace("{{T}}", row["id"].as_str().unwrap());
-    for (name, value) in saved {
-        text = text.replace(&format!("\"{{{{${name}}}}}\""), &value.to_string());
-    }
-    while let Some(start) = text.find("{{rep:") {
-        let end = start + text[start..].find("}}").unwrap();
-        let (what, times) = text[start + 6..end].rsplit_once(':').unwrap();
-        let repeated = what.repeat(times.parse().unwrap());
-        text.replace_range(start..end + 2, &repeated);
-    }
-    serde_json::from_str(&text).unwrap()
+    let saved: Vec<_> = saved.iter().map(|(name, value)| (format!("\"{{{{${name}}}}}\""), value.to_string())).collect();
+    let mut places: Vec<_> = saved.iter().map(|(place, value)| (place.as_str(), value.as_str())).collect();
+    places.push(("{{T}}", row["id"].as_str().unwrap()));
+    rows::filled_in(input, &places)
 }
 
 #[test]
