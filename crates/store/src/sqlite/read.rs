@@ -155,7 +155,7 @@ impl Reader {
     }
 
     /// A connection to the file that is there now: one that was removed or replaced could still be read.
-    async fn acquire(&self) -> Result<PoolConnection<Sqlite>, StoreError> {
+    pub(crate) async fn acquire(&self) -> Result<PoolConnection<Sqlite>, StoreError> {
         for _ in 0..ACQUIRE_ATTEMPTS {
             let Current { identity, pool } = self.pool(self.identity()?);
             let connection = pool.acquire().await.map_err(|source| self.read_error(source))?;
