@@ -56,11 +56,6 @@ impl AppendOnly {
         Self { root: root.to_owned(), dir: dir.to_owned(), notes: notes.to_owned() }
     }
 
-    /// Where the files lie.
-    pub fn dir(&self) -> &Path {
-        &self.dir
-    }
-
     /// Adds the entry and a line break, and answers how many bytes were added. `is_line` says whether a last line without
     /// a line break may be what a person left so; `patience` is how long to wait for other writers. Blocks on the disk;
     /// not for an async thread.
@@ -71,17 +66,16 @@ impl AppendOnly {
         is_line: fn(&[u8]) -> bool,
         patience: Duration,
     ) -> Result<u64, AppendError> {
-        let folders = self.folders()?;
-        let Some(folder) = folders.last() else { return Err(AppendError::NotPlain) };
-        let mut file = open_locked(folder, name, patience)?;
+        let (folder, above) = self.folder()?;
+        let mut file = open_locked(&folder, name, patience)?;
         let note = self.note(name);
         if let Some(from) = torn_from(&file, &note, is_line)? {
-            set_aside(folder, &mut file, name, from, patience)?;
+            set_aside(&folder, &mut file, name, from, patience)?;
         }
         let before = file.metadata()?.len();
         if before == 0 {
             // Whoever made file and folders may not have come so far.
-            folders.iter().try_for_each(sync_folder)?;
+            above.iter().chain([&folder]).try_for_each(sync_folder)?;
         }
         let mut text = String::with_capacity(entry.len() + 2);
         if before > 0 && last_byte(&file, before)? != b'\n' {
@@ -93,7 +87,7 @@ impl AppendOnly {
         note.write(before, &text).map_err(no_space_or)?;
         write_whole(&mut file, before, text.as_bytes())?;
         note.clear();
-        if !is_current(folder, name, &file)? {
+        if !is_current(&folder, name, &file)? {
             let error = io::Error::other("the file was replaced while it was written");
             return Err(AppendError::Unknown(error));
         }
@@ -107,24 +101,23 @@ impl AppendOnly {
         Note { path: self.notes.join(format!("{name}.{:016x}.writing", hasher.finish())) }
     }
 
-    /// The way to the folder, which is the last; made where it is missing.
-    fn folders(&self) -> Result<Vec<Dir>, AppendError> {
+    /// The folder, made where it is missing, and those on the way to it.
+    fn folder(&self) -> Result<(Dir, Vec<Dir>), AppendError> {
         let base = match self.dir.strip_prefix(&self.root) {
             Ok(_) => self.root.as_path(),
             Err(_) => self.dir.ancestors().find(|folder| folder.is_dir()).unwrap_or(&self.dir),
         };
         let mut folder = Dir::open_ambient_dir(base, ambient_authority())?;
-        let mut folders = Vec::new();
+        let mut above = Vec::new();
         for component in self.dir.strip_prefix(base).unwrap_or(&self.dir) {
             match folder.create_dir(component) {
                 Err(error) if error.kind() != io::ErrorKind::AlreadyExists => return Err(no_space_or(error)),
                 Ok(()) | Err(_) => {}
             }
             let below = folder.open_dir(component)?;
-            folders.push(std::mem::replace(&mut folder, below));
+            above.push(std::mem::replace(&mut folder, below));
         }
-        folders.push(folder);
-        Ok(folders)
+        Ok((folder, above))
     }
 }
 

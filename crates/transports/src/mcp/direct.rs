@@ -156,31 +156,24 @@ impl Direct {
 impl Shared {
     pub(super) async fn call_directly(&self, usual: Usual, caller: Arc<Caller>) -> Response {
         // A request that is dropped drops this whole future, and the tool with it.
-        let answer = self.answer_directly(usual, caller, Wire::Mcp, CancellationToken::new()).await;
-        match answer {
-            Some(direct) => direct.into_response(),
-            // Nobody can cancel it, so somebody waits.
-            None => json_response(StatusCode::SERVICE_UNAVAILABLE, String::new()),
-        }
+        self.answer_directly(usual, caller, Wire::Mcp, CancellationToken::new()).await.into_response()
     }
 
-    /// `None` where the call was cancelled: nobody waits for an answer.
     pub(super) async fn answer_directly(
         &self,
         usual: Usual,
         caller: Arc<Caller>,
         wire: Wire,
         cancelled: CancellationToken,
-    ) -> Option<Direct> {
+    ) -> Direct {
         let id = usual.id.to_string();
         let modern = matches!(usual.era, Era::Modern { .. });
         match self.result_of(usual, caller, wire, cancelled).await {
-            Ok(Outcome::Reply(reply)) => Some(result_message(&id, modern, reply)),
+            Ok(Outcome::Reply(reply)) => result_message(&id, modern, reply),
             Ok(Outcome::Asks(result)) => {
                 let message = ["{\"jsonrpc\":\"2.0\",\"id\":", &id, ",\"result\":", &result, "}"].concat();
-                Some(Direct::new(message, StatusCode::OK))
+                Direct::new(message, StatusCode::OK)
             }
-            Ok(Outcome::Cancelled) => None,
             Err(error) => {
                 let status = match error.code {
                     ErrorCode::MISSING_REQUIRED_CLIENT_CAPABILITY => StatusCode::BAD_REQUEST,
@@ -188,7 +181,7 @@ impl Shared {
                 };
                 let error = json!(error).to_string();
                 let message = ["{\"jsonrpc\":\"2.0\",\"id\":", &id, ",\"error\":", &error, "}"].concat();
-                Some(Direct::new(message, status))
+                Direct::new(message, status)
             }
         }
     }
@@ -228,7 +221,6 @@ impl Shared {
             (Err(NoAnswer::InputRequired(required)), Some(binding)) => {
                 Ok(Outcome::Asks(json!(self.seals.input_required(&required, &binding)?).to_string()))
             }
-            (Err(NoAnswer::Cancelled), _) if wire == Wire::Stdio => Ok(Outcome::Cancelled),
             (Err(reason), _) => Err(translate::no_answer(&reason, &tool)),
         }
     }
@@ -238,7 +230,6 @@ enum Outcome {
     Reply(Reply),
     /// The client has to answer first.
     Asks(String),
-    Cancelled,
 }
 
 /// A client that answers by calling again.

@@ -283,16 +283,19 @@ impl<R: AsyncRead + Unpin> Lines<R> {
         let (shared, caller) = (Arc::clone(&self.calls.shared), Arc::clone(&self.calls.caller));
         let cancelled = lock(&in_flight).get(&id).and_then(|slot| slot.cancelled.clone()).unwrap_or_default();
         self.calls.under_way.spawn(async move {
-            let answer = shared.answer_directly(usual, caller, Wire::Stdio, cancelled).await;
-            let _slot = lock(&in_flight).remove(&id);
-            if let Some(Direct { head, long, tail, .. }) = answer {
-                let line = match long {
-                    Some(long) => Outgoing::Long { head, long, tail },
-                    None => Outgoing::line(head),
-                };
-                // Nobody reads any more: the input ends in a moment, too.
-                let _ = output.send(line).await;
+            let answer = shared.answer_directly(usual, caller, Wire::Stdio, cancelled.clone()).await;
+            // Nobody waits any more, and the place may be another's by now.
+            if cancelled.is_cancelled() {
+                return;
             }
+            let _slot = lock(&in_flight).remove(&id);
+            let Direct { head, long, tail, .. } = answer;
+            let line = match long {
+                Some(long) => Outgoing::Long { head, long, tail },
+                None => Outgoing::line(head),
+            };
+            // Nobody reads any more: the input ends in a moment, too.
+            let _ = output.send(line).await;
         });
     }
 }
