@@ -25,6 +25,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use countersign_contract::{Access, Approval, Schema, ToolName};
+use countersign_store::Place;
 
 pub(crate) use self::environment::Environment;
 pub(crate) use self::file::config_schema;
@@ -58,6 +59,8 @@ pub(crate) struct Overrides {
 pub(crate) struct Config {
     pub(crate) root: PathBuf,
     pub(crate) data_dir: PathBuf,
+    /// In `data_dir`, or on a server.
+    pub(crate) database: Place,
     /// Names are well-formed; whether such tools exist is for the catalog to say.
     pub(crate) tools: Access,
     pub(crate) http: Http,

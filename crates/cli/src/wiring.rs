@@ -8,7 +8,7 @@ use anyhow::Context as _;
 use countersign_contract::{Access, BoxFuture, Caller, HeldCalls, ToolName, closest};
 use countersign_host::{Catalog, ContractDocuments, Gate, Metrics, People, Policy, Recorder, Signpost};
 use countersign_repo::{AppendOnly, Root};
-use countersign_store::{Store, StoreError, Tasks};
+use countersign_store::{Store, StoreError, Tasks, create_data_folder};
 use countersign_tools::Materials;
 use countersign_transports::{Auth, ExitCode, Mcp, Readiness, SealKey, Token, TokenHash};
 use serde_json::json;
@@ -160,7 +160,8 @@ impl Host {
         // A limit on the size of files is then a failed write, not the end of the process.
         drop(signal(SignalKind::from_raw(FILE_SIZE_EXCEEDED)).context("cannot listen for signals")?);
         // The data folder first: it sets up its own protection before the log goes into it.
-        let store = Arc::new(Store::open(&config.data_dir).await.map_err(store_error)?);
+        create_data_folder(&config.data_dir).map_err(store_error)?;
+        let store = Arc::new(Store::open(&config.database).await.map_err(store_error)?);
         let catalog = catalog(config, store.tasks())?;
         let log = logging::start(&config.log.file, logging::filter(config.log.level), stderr).map_err(log_error)?;
         for unknown in unknown_names(config, &catalog) {
@@ -230,9 +231,15 @@ impl Readiness for StoreReadiness {
 pub(crate) fn store_error(error: StoreError) -> CommandError {
     let hint = match &error {
         StoreError::Folder { .. } => "make the folder writable for you, or set `data_dir` to another one",
-        StoreError::NotThere { .. } => "nothing was recorded there yet; is `data_dir` the right folder?",
+        StoreError::NotThere { .. } => "nothing was recorded there yet; are `data_dir` and `database` the right ones?",
         StoreError::Locked { .. } => "wait for the other process, or end it if it hangs",
-        StoreError::NewerSchema { .. } => "run that newer version of Countersign, or set `data_dir` to another folder",
+        StoreError::Unreachable { .. } => {
+            "is the server running there, and are user, password and name of the database in `database` right?"
+        }
+        StoreError::Unsuitable { .. } => "set `database` to another one, or to `sqlite`",
+        StoreError::NewerSchema { .. } => {
+            "run that newer version of Countersign, or set `data_dir` or `database` to another place"
+        }
         StoreError::Corrupt { .. } => "move the database aside to start anew; `countersign doctor` looks closer",
         StoreError::Open { .. }
         | StoreError::Migrate { .. }

@@ -7,7 +7,7 @@ use countersign_contract::{
     Standing,
 };
 
-use crate::sqlite::{Done, Reader, WriterHandle, approvals};
+use crate::db::{Done, Reader, WriterHandle, approvals};
 
 /// Held calls of every process on one data folder.
 #[derive(Debug, Clone)]

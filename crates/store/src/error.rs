@@ -14,33 +14,46 @@ pub enum StoreError {
         source: io::Error,
     },
 
-    #[error("there is no store in `{}`", path.display())]
-    NotThere { path: PathBuf },
+    #[error("there is no store in `{place}`")]
+    NotThere { place: String },
 
     /// Whoever holds the lock creates or upgrades the database; that takes a moment, so it must be stuck.
-    #[error("another process keeps the store in `{}` locked", path.display())]
-    Locked { path: PathBuf },
+    #[error("another process keeps the store in `{place}` locked")]
+    Locked { place: String },
 
-    #[error("the database `{}` cannot be opened", path.display())]
+    #[error("the database `{database}` cannot be opened")]
     Open {
-        path: PathBuf,
+        database: String,
         #[source]
         source: sqlx::Error,
     },
 
-    #[error("the database `{}` was made by a newer version (its schema is {found}, this version knows {known})", path.display())]
-    NewerSchema { path: PathBuf, found: i64, known: i64 },
+    /// No server, or one that does not let us in.
+    #[error("cannot connect to the database `{database}`")]
+    Unreachable {
+        database: String,
+        #[source]
+        source: sqlx::Error,
+    },
 
-    #[error("the database `{}` cannot be brought to this version's schema", path.display())]
+    #[error("the database `{database}` cannot be used: {reason}")]
+    Unsuitable { database: String, reason: String },
+
+    #[error(
+        "the database `{database}` was made by a newer version (its schema is {found}, this version knows {known})"
+    )]
+    NewerSchema { database: String, found: i64, known: i64 },
+
+    #[error("the database `{database}` cannot be brought to this version's schema")]
     Migrate {
-        path: PathBuf,
+        database: String,
         #[source]
         source: MigrateError,
     },
 
-    #[error("the database `{}` is damaged", path.display())]
+    #[error("the database `{database}` is damaged")]
     Corrupt {
-        path: PathBuf,
+        database: String,
         #[source]
         source: sqlx::Error,
     },

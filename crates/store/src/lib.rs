@@ -1,17 +1,18 @@
 //! What must outlive the process.
 //!
-//! [`Store`] opens the data folder; many processes share one. Whatever is written goes through one writer per process,
-//! which puts everything that arrives together into one transaction and answers nobody before it is on disk. The audit
-//! log is a hash chain per process ([`AuditWriter`]), checked by [`Store::verify`] without trusting the database: up to
+//! [`Store`] opens a folder with a SQLite file, or a PostgreSQL database; many processes share one. Whatever is written
+//! goes through the process's writers, who answer nobody before it is on disk. The audit log is hash chains, one per
+//! writer ([`AuditWriter`]), checked by [`Store::verify`] without trusting the database: up to
 //! the moment the newest chain was opened, nothing can be changed, cut off or removed alone. What came later can be cut
 //! off by whoever can write the database, and a log made anew as a whole verifies; see `chain.rs`.
 
 mod approvals;
 mod backlog;
 mod chain;
+mod db;
 mod error;
+mod folder;
 mod record;
-mod sqlite;
 mod stats;
 mod store;
 mod tasks;
@@ -19,7 +20,9 @@ mod verify;
 
 pub use approvals::StoredCalls;
 pub use chain::ChainHash;
+pub use db::{BadAddress, Place, Server};
 pub use error::StoreError;
+pub use folder::create_data_folder;
 pub use record::{Gap, RawRecord, Record, RecordBody};
 pub use stats::{Durations, ToolStats};
 pub use store::{AuditWriter, Store};

@@ -2,7 +2,6 @@
 
 use std::future::ready;
 use std::io;
-use std::path::Path;
 use std::sync::{Arc, OnceLock};
 
 use countersign_contract::{AuditEntry, AuditLog, AuditUnavailable, BoxFuture, Durability, RequestId};
@@ -11,20 +10,20 @@ use tokio::sync::mpsc::error::TrySendError;
 use tokio_util::task::TaskTracker;
 use uuid::Uuid;
 
+use crate::db::{Done, IfMissing, Reader, Writer, WriterHandle, approvals};
 use crate::record::Draft;
-use crate::sqlite::{Done, IfMissing, Place, Reader, Writer, WriterHandle, approvals};
-use crate::{RawRecord, Record, StoreError, StoredCalls, Tasks, ToolStats, Verdict};
+use crate::{Place, RawRecord, Record, StoreError, StoredCalls, Tasks, ToolStats, Verdict};
 
-/// One process's way to the data folder. To be closed at the end: dropped, it writes what is waiting only if the
+/// One process's way to what is kept. To be closed at the end: dropped, it writes what is waiting only if the
 /// runtime lives on.
 #[derive(Debug)]
 pub struct Store {
     reader: Arc<Reader>,
     writer: WriterHandle,
-    /// The writer's, and nothing else.
+    /// The writers', and nothing else.
     tasks: TaskTracker,
-    /// How many entries the writer had to leave behind; set when it ends.
-    left: Arc<OnceLock<u64>>,
+    /// How many entries each writer had to leave behind; set when it ends.
+    left: Vec<Arc<OnceLock<u64>>>,
 }
 
 /// Writes this process's audit chain; clones write the same one.
@@ -34,23 +33,27 @@ pub struct AuditWriter {
 }
 
 impl Store {
-    /// Opens the store in this folder, and makes both where they are missing. Any number of processes may do so at once.
-    pub async fn open(data_dir: &Path) -> Result<Self, StoreError> {
-        Self::open_at(data_dir, IfMissing::Create).await
+    /// Opens the store in this place, and makes it where it is missing. Any number of processes may do so at once.
+    pub async fn open(place: impl Into<Place>) -> Result<Self, StoreError> {
+        Self::open_at(place.into(), IfMissing::Create).await
     }
 
     /// The same, but where there is no store the answer is [`StoreError::NotThere`] and nothing is made.
-    pub async fn open_existing(data_dir: &Path) -> Result<Self, StoreError> {
-        Self::open_at(data_dir, IfMissing::Refuse).await
+    pub async fn open_existing(place: impl Into<Place>) -> Result<Self, StoreError> {
+        Self::open_at(place.into(), IfMissing::Refuse).await
     }
 
-    async fn open_at(data_dir: &Path, if_missing: IfMissing) -> Result<Self, StoreError> {
-        let place = Place::new(data_dir);
+    async fn open_at(place: Place, if_missing: IfMissing) -> Result<Self, StoreError> {
         let reader = Arc::new(Reader::new(&place));
-        let (task, writer) = Writer::start(place, if_missing).await?;
-        let (tasks, left) = (TaskTracker::new(), Arc::new(OnceLock::new()));
-        let outcome = Arc::clone(&left);
-        tasks.spawn(async move { outcome.set(task.run().await) });
+        let (writers, writer) = Writer::start(place, if_missing).await?;
+        let tasks = TaskTracker::new();
+        let run = |writer: Writer| {
+            let left = Arc::new(OnceLock::new());
+            let outcome = Arc::clone(&left);
+            tasks.spawn(async move { outcome.set(writer.run().await) });
+            left
+        };
+        let left = writers.into_iter().map(run).collect();
         Ok(Self { reader, writer, tasks, left })
     }
 
@@ -67,7 +70,7 @@ impl Store {
         Tasks::new(Arc::clone(&self.reader), self.writer.clone())
     }
 
-    /// A key that all processes on this data folder share.
+    /// A key that all processes on this store share.
     pub async fn shared_key(&self, name: &'static str) -> Result<Vec<u8>, StoreError> {
         let fresh = [Uuid::new_v4().into_bytes(), Uuid::new_v4().into_bytes()].concat();
         let made = self.writer.commit(move |connection| {
@@ -99,7 +102,7 @@ impl Store {
         self.reader.stats(since).await
     }
 
-    /// Whether the database can be written. Cheap: the disk is touched only when the last write does not say so.
+    /// Whether the database can be written. On SQLite the disk is touched only when the last write does not say so.
     pub async fn ping(&self) -> Result<(), StoreError> {
         self.writer.ping().await.map_err(|_| StoreError::Unwritable)
     }
@@ -121,10 +124,10 @@ impl Store {
         self.tasks.close();
         self.tasks.wait().await;
         self.reader.close().await;
-        match self.left.get() {
+        match self.left.iter().map(|left| left.get().copied()).sum() {
             Some(0) => Ok(()),
-            Some(&entries) => Err(StoreError::Unflushed { entries }),
-            // It panicked.
+            Some(entries) => Err(StoreError::Unflushed { entries }),
+            // One of them panicked.
             None => Err(StoreError::Unwritable),
         }
     }
@@ -161,24 +164,30 @@ mod tests {
     use sqlx::{Connection as _, Executor as _};
 
     use super::Store;
+    use crate::db::testing::{Site, sites};
     use crate::record::tests::answered;
-    use crate::{RecordBody, StoreError, Verdict};
+    use crate::{Place, RecordBody, StoreError, Verdict};
 
     #[tokio::test]
     async fn records_outlive_the_process_that_wrote_them() {
-        let folder = tempfile::tempdir().unwrap();
+        for site in sites().await {
+            records_outlive(&site).await;
+        }
+    }
+
+    async fn records_outlive(site: &Site) {
         let request_id = RequestId::generate();
         let intent = AuditEntry { event: AuditEvent::Intent, request_id, ..answered() };
         let end = AuditEntry { event: AuditEvent::Failed, code: Some(Code::RateLimited), request_id, ..answered() };
         for entry in [&intent, &end] {
-            let store = Store::open(folder.path()).await.unwrap();
+            let store = Store::open(&site.place).await.unwrap();
             store.audit_log().append(answered(), Durability::Batched).await.unwrap();
             store.audit_log().append(entry.clone(), Durability::Synced).await.unwrap();
             store.ping().await.unwrap();
             store.close().await.unwrap();
         }
 
-        let store = Store::open_existing(folder.path()).await.unwrap();
+        let store = Store::open_existing(&site.place).await.unwrap();
         let shown = store.show(request_id).await.unwrap();
         let shown: Vec<_> = shown.into_iter().map(|record| (record.chain, record.seq, record.body)).collect();
         assert_eq!(shown, [(1, 2, RecordBody::Entry(intent)), (2, 2, RecordBody::Entry(end))]);
@@ -255,8 +264,13 @@ mod tests {
 
     #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
     async fn verification_sees_one_moment_while_others_write() {
-        let folder = tempfile::tempdir().unwrap();
-        let writing = Store::open(folder.path()).await.unwrap();
+        for site in sites().await {
+            verify_while_writing(&site.place).await;
+        }
+    }
+
+    async fn verify_while_writing(place: &Place) {
+        let writing = Store::open(place).await.unwrap();
         let log = writing.audit_log();
         let mut verified = 0;
         let append = async {
@@ -266,7 +280,7 @@ mod tests {
             }
         };
         let verify = async {
-            let reading = Store::open_existing(folder.path()).await.unwrap();
+            let reading = Store::open_existing(place).await.unwrap();
             loop {
                 let verdict = reading.verify().await.unwrap();
                 assert!(matches!(verdict, Verdict::Verified(_)), "{verdict:?}");

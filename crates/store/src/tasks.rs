@@ -6,7 +6,7 @@ use countersign_contract::AuditEntry;
 use jiff::Timestamp;
 
 use crate::StoreError;
-use crate::sqlite::{CommitError, Done, Reader, WriterHandle, tasks};
+use crate::db::{CommitError, Done, Reader, WriterHandle, tasks};
 
 /// The tasks of every process on one database.
 #[derive(Debug, Clone)]

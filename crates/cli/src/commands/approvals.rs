@@ -34,7 +34,7 @@ pub(super) fn run(common: &Common, command: Option<ApprovalsCommand>, watch: boo
         return Err(CommandError::message(ExitCode::Usage, message).hint("try `countersign approvals --watch`"));
     }
     wiring::runtime()?.block_on(async {
-        let store = match Store::open_existing(&config.data_dir).await {
+        let store = match Store::open_existing(&config.database).await {
             // Where nothing was ever called, nothing waits.
             Err(StoreError::NotThere { .. }) if matches!(command, ApprovalsCommand::List) && !watch => {
                 return print_list(format, &[]);

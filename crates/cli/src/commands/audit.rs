@@ -15,7 +15,7 @@ use crate::wiring;
 pub(super) fn run(common: &Common, command: Option<AuditCommand>) -> CommandResult {
     let config = wiring::load(common, None)?;
     wiring::runtime()?.block_on(async {
-        let store = Store::open_existing(&config.data_dir).await.map_err(wiring::store_error)?;
+        let store = Store::open_existing(&config.database).await.map_err(wiring::store_error)?;
         let done = match command {
             None | Some(AuditCommand::Verify) => verify(&store, wiring::format(common)).await,
             Some(AuditCommand::Show { request_id }) => show(&store, wiring::format(common), &request_id).await,

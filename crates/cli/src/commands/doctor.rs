@@ -3,7 +3,7 @@
 use std::net::TcpListener;
 use std::path::Path;
 
-use countersign_store::{Store, Tasks, Verdict};
+use countersign_store::{Place, Store, Tasks, Verdict, create_data_folder};
 use countersign_transports::ExitCode;
 use serde_json::json;
 
@@ -98,16 +98,23 @@ fn address(config: &Config) -> Result<String, String> {
 }
 
 async fn store(config: &Config) -> Vec<Check> {
-    let place = config.data_dir.display();
-    let store = match Store::open(&config.data_dir).await {
+    let folder = match create_data_folder(&config.data_dir) {
+        Ok(()) => Check { name: "data folder", found: Ok(config.data_dir.display().to_string()) },
+        Err(error) => return vec![Check { name: "data folder", found: Err(wiring::store_error(error).line()) }],
+    };
+    let store = match Store::open(&config.database).await {
         Ok(store) => store,
         Err(error) => {
-            return vec![Check { name: "data folder", found: Err(wiring::store_error(error).line()) }];
+            return vec![folder, Check { name: "database", found: Err(wiring::store_error(error).line()) }];
         }
     };
-    let writable = store.ping().await.map(|()| place.to_string()).map_err(|error| format!("{place}: {error}"));
+    let place = &config.database;
+    let writable = store.ping().await.map_err(|error| format!("{place}: {error}"));
     let intact = match store.integrity_check().await {
-        Ok(wrong) if wrong.is_empty() => Ok("intact".to_owned()),
+        Ok(wrong) if wrong.is_empty() => Ok(match place {
+            Place::Folder(_) => "SQLite, intact".to_owned(),
+            Place::Server(server) => format!("PostgreSQL, {server}"),
+        }),
         Ok(wrong) => Err(format!("damaged: {}", wrong.join("; "))),
         Err(error) => Err(error.to_string()),
     };
@@ -118,8 +125,8 @@ async fn store(config: &Config) -> Vec<Check> {
     };
     let closed = store.close().await.map(|()| "writable".to_owned()).map_err(|error| error.to_string());
     vec![
-        Check { name: "data folder", found: writable },
-        Check { name: "database", found: closed.and(intact) },
+        folder,
+        Check { name: "database", found: writable.and(closed).and(intact) },
         Check { name: "audit log", found: chain },
     ]
 }

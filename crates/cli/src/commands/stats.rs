@@ -14,7 +14,7 @@ pub(super) fn run(common: &Common, since: Option<&str>) -> CommandResult {
     let config = wiring::load(common, None)?;
     let since = since.map(starting).transpose()?;
     let stats = wiring::runtime()?.block_on(async {
-        let store = Store::open_existing(&config.data_dir).await?;
+        let store = Store::open_existing(&config.database).await?;
         let stats = store.stats(since).await;
         store.close().await?;
         stats

@@ -14,6 +14,7 @@ pub(crate) fn changed_keys(old: &Config, new: &Config) -> ChangedKeys {
     let Config {
         root,
         data_dir,
+        database,
         tools,
         http,
         tokens,
@@ -34,6 +35,8 @@ pub(crate) fn changed_keys(old: &Config, new: &Config) -> ChangedKeys {
     let at_restart = [
         ("root", *root != new.root),
         ("data_dir", *data_dir != new.data_dir),
+        // Without a server it follows `data_dir`.
+        ("database", *database != new.database && *data_dir == new.data_dir),
         ("tools", *tools != new.tools),
         ("http", *http != new.http),
         ("memory", *memory_dir != new.memory_dir),

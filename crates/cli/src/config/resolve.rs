@@ -10,6 +10,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use countersign_contract::{Approval, ToolName};
+use countersign_store::Place as Database;
 
 use super::file::{ConfigFile, DEFAULT_APPROVAL};
 use super::layers::{Aim, Layers, mistake};
@@ -42,6 +43,7 @@ pub(super) fn resolve(layers: &Layers, base: &Path, mistakes: &mut Vec<ConfigMis
     checks.require_auth(http.listen, &tokens);
     Config {
         root: checks.path(&["root"], &file.root),
+        database: checks.database(&file.database, &data_dir),
         data_dir,
         tools: checks.access(&["tools"], &file.tools),
         http,
@@ -114,12 +116,21 @@ impl Checks<'_> {
         if file.auth.oauth.is_some() {
             self.report(&["auth", "oauth"], Aim::Key, format!("{UNAVAILABLE}; use `auth.tokens`"));
         }
-        if file.database != "sqlite" {
-            self.report(&["database"], Aim::Value, format!("PostgreSQL {UNAVAILABLE}; use `sqlite`"));
-        }
         if file.llm.is_some() {
             self.report(&["llm"], Aim::Key, UNAVAILABLE);
         }
+    }
+
+    fn database(&mut self, database: &str, data_dir: &Path) -> Database {
+        if database == "sqlite" {
+            return Database::from(data_dir);
+        }
+        if let Ok(server) = database.parse() {
+            return Database::Server(server);
+        }
+        let message = "is not the address of a PostgreSQL database; write `postgres://user:password@host:port/name`";
+        self.report(&["database"], Aim::Value, message);
+        Database::from(data_dir)
     }
 
     fn path(&mut self, steps: &[&str], path: &Path) -> PathBuf {

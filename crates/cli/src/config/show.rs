@@ -1,6 +1,7 @@
 //! The configuration that holds, written the way a file is written, with `***` for every secret.
 
 use countersign_contract::Access;
+use countersign_store::Place;
 use serde_json::Value;
 
 use super::file::ConfigFile;
@@ -26,6 +27,7 @@ impl Config {
         ConfigFile {
             root: self.root.clone(),
             data_dir: self.data_dir.clone(),
+            database: database(&self.database),
             tools: tools(&self.tools),
             http: http(&self.http),
             auth: AuthFile { tokens: self.tokens.iter().map(token).collect(), oauth: None },
@@ -46,6 +48,13 @@ impl Config {
             // What this version does not have was refused on the way in.
             ..ConfigFile::default()
         }
+    }
+}
+
+fn database(place: &Place) -> String {
+    match place {
+        Place::Folder(_) => "sqlite".to_owned(),
+        Place::Server(server) => server.url_without_password(),
     }
 }
 

@@ -65,7 +65,6 @@ auth:
 ";
 
 const UNAVAILABLE: &str = "\
-database: postgres://user:hunter2@db/x
 auth: {oauth: {issuer: a, audience: b, jwks_url: c}}
 servers: {docs: {command: npx}}
 mcpServers: {wiki: {url: 'https://w/mcp', headers: {Authorization: Bearer hunter2}}}
@@ -335,6 +334,14 @@ fn files_that_are_not_configurations_are_refused() {
     insta::assert_snapshot!("not_configurations", refusals.join("\n"));
     fs::write(folder.path().join("countersign.yaml"), vec![b'#'; 1024 * 1024]).unwrap();
     assert!(Config::load(&Overrides::default(), &Environment::from_pairs::<&str, &str>([]), folder.path()).is_ok());
+}
+
+#[test]
+fn a_database_is_shown_without_its_password() {
+    let config = load("database: postgres://ann:hunter2@db.example/tasks\n").unwrap();
+    assert_eq!(config.show()["database"], "postgres://ann@db.example/tasks");
+    assert!(!format!("{config:?}").contains("hunter2"));
+    assert!(load("database: 'postgres://h:99999/d'\n").is_err());
 }
 
 #[test]

@@ -15,8 +15,11 @@ const SERVERS: usize = 3;
 
 #[test]
 fn the_audit_log_verifies_after_every_kill() {
+    TestEnv::on_each_database().for_each(|env| verifies_after_kills(&env));
+}
+
+fn verifies_after_kills(env: &TestEnv) {
     let rounds = if std::env::var_os("COUNTERSIGN_LONG").is_some() { 200 } else { 36 };
-    let env = TestEnv::new();
     let mut seed = 0x2545_f491_4f6c_dd1d_u64;
     let mut records = 0;
     for round in 0..rounds {

@@ -11,6 +11,7 @@ use serde_json::Value;
 use tempfile::TempDir;
 
 use crate::http::{Answer, request};
+use crate::postgres::fresh_database;
 
 /// Ample on two busy cores; only a hang is longer.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(20);
@@ -19,11 +20,22 @@ pub(crate) const PATIENCE: Duration = Duration::from_secs(20);
 #[must_use]
 pub(crate) struct TestEnv {
     folder: TempDir,
+    /// SQLite in the folder, unless it is the address of another.
+    database: Option<String>,
 }
 
 impl TestEnv {
     pub(crate) fn new() -> Self {
-        Self { folder: tempfile::tempdir().unwrap() }
+        Self { folder: tempfile::tempdir().unwrap(), database: None }
+    }
+
+    pub(crate) fn with_database(address: String) -> Self {
+        Self { database: Some(address), ..Self::new() }
+    }
+
+    /// One on SQLite, and one on PostgreSQL where there is a server.
+    pub(crate) fn on_each_database() -> impl Iterator<Item = Self> {
+        std::iter::once(Self::new()).chain(fresh_database().map(Self::with_database))
     }
 
     /// With this configuration file.
@@ -44,6 +56,9 @@ impl TestEnv {
     pub(crate) fn command(&self, arguments: &[&str]) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_countersign"));
         command.args(arguments).current_dir(self.folder.path()).env_clear().env("HOME", self.folder.path());
+        if let Some(database) = &self.database {
+            command.env("COUNTERSIGN_DATABASE", database);
+        }
         command.stdin(Stdio::null());
         command
     }

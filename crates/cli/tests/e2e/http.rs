@@ -86,6 +86,7 @@ pub(crate) fn read_all(stream: &mut TcpStream) -> Vec<u8> {
             Ok(0) => return answer,
             Ok(count) => answer.extend_from_slice(&chunk[..count]),
             Err(error) if error.kind() == std::io::ErrorKind::ConnectionReset => return answer,
+            Err(error) if error.kind() == std::io::ErrorKind::Interrupted => {}
             Err(error) => panic!("{error} after {:?}", String::from_utf8_lossy(&answer)),
         }
     }

@@ -18,6 +18,7 @@ mod mcp_http;
 mod mcp_stdio;
 mod memory;
 mod paths;
+mod postgres;
 mod reload;
 mod rest;
 mod rows;

@@ -1,38 +1,44 @@
 //! The task tools on every wire: the shared corpus, the document's own line, two servers on one database, and kills.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use crate::env::{Server, TestEnv};
+use crate::env::{Server, TestEnv, wait_for};
+use crate::postgres::Postgres;
 use crate::rows::{self, Caller, WIRES};
 
 /// One call and its structured result or error.
 type Wire<'a> = dyn FnMut(&str, &Value) -> Value + 'a;
 
 #[test]
-fn rows_hold_on_every_wire() {
+fn rows_hold_on_every_wire_and_every_database() {
     for wire in WIRES {
-        let env = TestEnv::new();
-        let mut caller = Caller::start(&env, wire);
-        let mut call = |tool: &str, input: &Value| caller.call(tool, input);
-        let mut ran = 0;
-        for line in include_str!("../corpus/tasks.jsonl").lines() {
-            // A lone surrogate is no text, and so no JSON that could be sent from here; `hostile` sends such bytes.
-            let Ok(row) = serde_json::from_str::<Value>(line) else { continue };
-            if !row["transports"].is_null() {
-                continue;
-            }
-            let mut saved = BTreeMap::new();
-            let steps = row["steps"].as_array().cloned().unwrap_or_else(|| vec![row.clone()]);
-            for step in &steps {
-                run_step(&format!("{wire}: {row}"), &row, step, &mut saved, wire == "v1", &mut call);
-            }
-            ran += 1;
-        }
-        assert!(ran >= 45, "only {ran} rows ran");
+        TestEnv::on_each_database().for_each(|env| rows_hold(&env, wire));
     }
+}
+
+fn rows_hold(env: &TestEnv, wire: &'static str) {
+    let mut caller = Caller::start(env, wire);
+    let mut call = |tool: &str, input: &Value| caller.call(tool, input);
+    let mut ran = 0;
+    for line in include_str!("../corpus/tasks.jsonl").lines() {
+        // A lone surrogate is no text, and so no JSON that could be sent from here; `hostile` sends such bytes.
+        let Ok(row) = serde_json::from_str::<Value>(line) else { continue };
+        if !row["transports"].is_null() {
+            continue;
+        }
+        let mut saved = BTreeMap::new();
+        let steps = row["steps"].as_array().cloned().unwrap_or_else(|| vec![row.clone()]);
+        for step in &steps {
+            run_step(&format!("{wire}: {row}"), &row, step, &mut saved, wire == "v1", &mut call);
+        }
+        ran += 1;
+    }
+    assert!(ran >= 45, "only {ran} rows ran");
 }
 
 fn run_step(
@@ -88,7 +94,10 @@ fn filled_in(row: &Value, input: &Value, saved: &BTreeMap<String, Value>) -> Val
 
 #[test]
 fn pages_lead_through_all_tasks() {
-    let env = TestEnv::new();
+    TestEnv::on_each_database().for_each(|env| pages_lead_through(&env));
+}
+
+fn pages_lead_through(env: &TestEnv) {
     let server = env.serve();
     for n in 0..5 {
         server.post("/mcp/tool/add_task", &json!({"title": n.to_string()}).to_string());
@@ -115,16 +124,17 @@ fn pages_lead_through_all_tasks() {
 
 #[test]
 fn two_servers_give_every_id_once() {
-    let env = TestEnv::new();
-    let servers = [env.serve(), env.serve()];
-    let ids: BTreeSet<i64> = std::thread::scope(|scope| {
-        let writers: Vec<_> = servers
-            .iter()
-            .map(|server| scope.spawn(move || (0..100).map(|_| add(server)).collect::<Vec<_>>()))
-            .collect();
-        writers.into_iter().flat_map(|writer| writer.join().unwrap()).collect()
-    });
-    assert_eq!(ids.len(), 200);
+    for env in TestEnv::on_each_database() {
+        let servers = [env.serve(), env.serve()];
+        let ids: BTreeSet<i64> = std::thread::scope(|scope| {
+            let writers: Vec<_> = servers
+                .iter()
+                .map(|server| scope.spawn(move || (0..100).map(|_| add(server)).collect::<Vec<_>>()))
+                .collect();
+            writers.into_iter().flat_map(|writer| writer.join().unwrap()).collect()
+        });
+        assert_eq!(ids.len(), 200);
+    }
 }
 
 fn add(server: &Server) -> i64 {
@@ -134,60 +144,134 @@ fn add(server: &Server) -> i64 {
 
 #[test]
 fn what_was_acknowledged_survives_every_kill() {
-    let rounds = if std::env::var_os("COUNTERSIGN_LONG").is_some() { 300 } else { 20 };
-    let env = TestEnv::new();
-    let (mut kept, mut seed) = (BTreeMap::new(), 0x1234_5678_9abc_def1_u64);
+    TestEnv::on_each_database().for_each(|env| survives_kills(&env));
+}
+
+fn survives_kills(env: &TestEnv) {
+    let rounds = if is_long() { 300 } else { 20 };
+    let (mut kept, mut seed) = (Tasks::new(), 0x1234_5678_9abc_def1_u64);
     for round in 0..rounds {
         let server = env.serve();
         let address = server.address;
-        let writing = std::thread::spawn(move || write_until_it_ends(address));
+        let writing: Vec<_> = (0..WRITERS)
+            .map(|_| std::thread::spawn(move || write(address, |answer| answer.map_or(Go::Away, |_| Go::On))))
+            .collect();
         seed ^= seed << 13;
         seed ^= seed >> 7;
         seed ^= seed << 17;
         std::thread::sleep(Duration::from_millis(10 + seed % 90));
         server.kill();
-        kept.extend(writing.join().unwrap());
-        let found = tasks(&env);
-        for (id, status) in &kept {
-            assert_eq!(found.get(id).map(String::as_str), status.as_deref(), "task {id} after round {round}");
-        }
+        kept.extend(writing.into_iter().flat_map(|writer| writer.join().unwrap()));
+        check(env, &kept, &format!("after round {round}"));
     }
     assert!(kept.len() > rounds, "only {} tasks in {rounds} rounds", kept.len());
     assert_eq!(env.json(&["audit", "verify", "--json"])["verified"], json!(true));
+    let examined = env.json(&["doctor", "--json"]);
+    assert!(examined["checks"].as_array().unwrap().iter().all(|check| check["ok"] == json!(true)), "{examined}");
 }
 
-/// What the server said became of each task: its status, or that it is gone.
-fn write_until_it_ends(address: std::net::SocketAddr) -> BTreeMap<i64, Option<String>> {
-    let call = |tool: &str, input: Value| -> Option<Value> {
+/// The server of the database dies and comes back; ours goes on by itself.
+#[test]
+fn what_was_acknowledged_survives_every_kill_of_postgres() {
+    let Some(mut postgres) = Postgres::start() else { return };
+    let rounds = if is_long() { 60 } else { 20 };
+    let env = TestEnv::with_database(postgres.address());
+    let server = env.serve();
+    let address = server.address;
+    let (refused, stop) = (Arc::new(AtomicU64::new(0)), Arc::new(AtomicBool::new(false)));
+    let writing: Vec<_> = (0..WRITERS)
+        .map(|_| {
+            let (refused, stop) = (Arc::clone(&refused), Arc::clone(&stop));
+            std::thread::spawn(move || {
+                write(address, |answer| match answer {
+                    Some(_) if stop.load(Ordering::Relaxed) => Go::Away,
+                    Some(answer) if answer["code"].is_null() => Go::On,
+                    Some(answer) => {
+                        assert_eq!(answer["code"], json!("DATABASE_ERROR"), "{answer}");
+                        assert!(!answer.to_string().contains("127.0.0.1"), "{answer}");
+                        refused.fetch_add(1, Ordering::Relaxed);
+                        std::thread::sleep(Duration::from_millis(20));
+                        Go::On
+                    }
+                    None => panic!("our server does not answer"),
+                })
+            })
+        })
+        .collect();
+    for _ in 0..rounds {
+        let before = refused.load(Ordering::Relaxed);
+        std::thread::sleep(Duration::from_millis(100));
+        postgres.kill();
+        wait_for("an error", || (refused.load(Ordering::Relaxed) > before).then_some(()));
+        assert_eq!(server.get("/readyz").status, 503);
+        postgres.start_again();
+        wait_for("a task", || {
+            let added = server.post("/mcp/tool/add_task", r#"{"title": "t"}"#).json();
+            (added["success"] == json!(true)).then_some(())
+        });
+    }
+    stop.store(true, Ordering::Relaxed);
+    let kept: Tasks = writing.into_iter().flat_map(|writer| writer.join().unwrap()).collect();
+    assert!(kept.len() > rounds, "only {} tasks in {rounds} rounds", kept.len());
+    check(&env, &kept, "in the end");
+    assert_eq!(server.get("/readyz").status, 200);
+    assert_eq!(env.json(&["audit", "verify", "--json"])["verified"], json!(true));
+}
+
+fn is_long() -> bool {
+    std::env::var_os("COUNTERSIGN_LONG").is_some()
+}
+
+fn check(env: &TestEnv, kept: &Tasks, when: &str) {
+    let found = tasks(env);
+    for (id, status) in kept {
+        assert_eq!(found.get(id).map(String::as_str), status.as_deref(), "task {id} {when}");
+    }
+}
+
+/// What became of each task: its status, or that it is gone.
+type Tasks = BTreeMap<i64, Option<String>>;
+
+const WRITERS: usize = 3;
+
+enum Go {
+    On,
+    Away,
+}
+
+/// Adds, completes and deletes tasks, and answers what the server said it did. `next` sees every answer, or that there
+/// was none, and says whether to go on.
+fn write(address: std::net::SocketAddr, mut next: impl FnMut(Option<&Value>) -> Go) -> Tasks {
+    let mut call = |tool: &str, input: Value| -> Result<Option<Value>, ()> {
         let headers = [("content-type", "application/json")];
         let body = input.to_string();
         let asked = || crate::http::request(address, "POST", &format!("/mcp/tool/{tool}"), &headers, body.as_bytes());
-        let answer = std::panic::catch_unwind(asked).ok()?;
-        (answer.status == 200).then(|| answer.json())
-    };
-    let mut said = BTreeMap::new();
-    while let Some(added) = call("add_task", json!({"title": "t"})) {
-        let id = added["data"]["id"].as_i64().unwrap();
-        said.insert(id, Some("pending".to_owned()));
-        match id % 3 {
-            // From here on until it is answered, either may be true.
-            1 => {
-                said.remove(&id);
-                if call("complete_task", json!({"task_id": id})).is_none() {
-                    break;
-                }
-                said.insert(id, Some("completed".to_owned()));
-            }
-            2 => {
-                said.remove(&id);
-                if call("delete_task", json!({"task_id": id})).is_none() {
-                    break;
-                }
-                said.insert(id, None);
-            }
-            _ => {}
+        let answer = std::panic::catch_unwind(asked).ok().map(|answer| answer.json());
+        match (next(answer.as_ref()), answer) {
+            (Go::On, answer) => Ok(answer.filter(|answer| answer["success"] == json!(true))),
+            (Go::Away, _) => Err(()),
         }
-    }
+    };
+    let mut said = Tasks::new();
+    let mut work = || -> Result<(), ()> {
+        loop {
+            let Some(added) = call("add_task", json!({"title": "t"}))? else { continue };
+            let id = added["data"]["id"].as_i64().unwrap();
+            let (tool, becomes) = match id % 3 {
+                1 => ("complete_task", Some("completed".to_owned())),
+                2 => ("delete_task", None),
+                _ => {
+                    said.insert(id, Some("pending".to_owned()));
+                    continue;
+                }
+            };
+            // Until it is answered, either may be true.
+            if call(tool, json!({"task_id": id}))?.is_some() {
+                said.insert(id, becomes);
+            }
+        }
+    };
+    work().unwrap_err();
     said
 }
 

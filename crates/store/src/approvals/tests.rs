@@ -1,41 +1,37 @@
 //! Held calls in real databases, from several stores at once, and later than they should be.
 
-use std::path::Path;
 use std::sync::Arc;
 
 use countersign_contract::{
     ApprovalId, CallToApprove, Decider, Decision, Digest, HeldCalls as _, HeldState, NotDecided, RequestId, Standing,
 };
-use sqlx::sqlite::{SqliteConnectOptions, SqliteConnection};
-use sqlx::{Connection as _, Executor as _};
-use tempfile::TempDir;
 
+use crate::db::testing::{Site, sites};
 use crate::{Store, StoredCalls};
 
 struct Bench {
-    folder: TempDir,
+    site: Site,
     stores: [Store; 2],
 }
 
 impl Bench {
-    async fn new() -> Self {
-        let folder = tempfile::tempdir().unwrap();
-        let stores = [Store::open(folder.path()).await.unwrap(), Store::open(folder.path()).await.unwrap()];
-        Self { folder, stores }
+    /// One on each kind of database.
+    async fn each() -> Vec<Self> {
+        let mut benches = Vec::new();
+        for site in sites().await {
+            let stores = [Store::open(&site.place).await.unwrap(), Store::open(&site.place).await.unwrap()];
+            benches.push(Self { site, stores });
+        }
+        benches
     }
 
     fn held(&self, process: usize) -> StoredCalls {
         self.stores[process].held_calls(true)
     }
 
-    async fn change(&self, statement: &'static str) {
-        change(self.folder.path(), statement).await;
+    async fn change(&self, statement: &str) {
+        self.site.change(statement).await;
     }
-}
-
-async fn change(folder: &Path, statement: &'static str) {
-    let file = SqliteConnectOptions::new().filename(folder.join("countersign.db"));
-    SqliteConnection::connect_with(&file).await.unwrap().execute(statement).await.unwrap();
 }
 
 fn call(arguments: &str) -> CallToApprove {
@@ -58,95 +54,101 @@ async fn wait(held: &StoredCalls, call: CallToApprove) -> ApprovalId {
 
 #[tokio::test]
 async fn an_approval_is_used_once_whichever_process_asks() {
-    let bench = Bench::new().await;
-    let id = wait(&bench.held(0), call("a")).await;
-    assert_eq!(wait(&bench.held(1), call("a")).await, id, "the same call is held once");
-    let decided = bench.held(1).decide(id, Decision::Approve, Decider::Owner).await.unwrap();
-    assert_eq!((decided.state, decided.decided_by.as_deref()), (HeldState::Approved, Some("owner (cli)")));
-    let claims = (0..20).map(|n| {
-        let held = bench.held(n % 2);
-        async move { matches!(held.claim(call("a")).await.unwrap(), Standing::Approved(used) if used == id) }
-    });
-    let approved = futures_util::future::join_all(claims).await;
-    assert_eq!(approved.into_iter().filter(|approved| *approved).count(), 1);
-    assert_eq!(bench.held(0).get(id).await.unwrap().map(|call| call.state), Some(HeldState::Used));
+    for bench in Bench::each().await {
+        let id = wait(&bench.held(0), call("a")).await;
+        assert_eq!(wait(&bench.held(1), call("a")).await, id, "the same call is held once");
+        let decided = bench.held(1).decide(id, Decision::Approve, Decider::Owner).await.unwrap();
+        assert_eq!((decided.state, decided.decided_by.as_deref()), (HeldState::Approved, Some("owner (cli)")));
+        let claims = (0..20).map(|n| {
+            let held = bench.held(n % 2);
+            async move { matches!(held.claim(call("a")).await.unwrap(), Standing::Approved(used) if used == id) }
+        });
+        let approved = futures_util::future::join_all(claims).await;
+        assert_eq!(approved.into_iter().filter(|approved| *approved).count(), 1);
+        assert_eq!(bench.held(0).get(id).await.unwrap().map(|call| call.state), Some(HeldState::Used));
+    }
 }
 
 #[tokio::test]
 async fn an_approval_is_bound_to_all_of_its_call() {
-    let bench = Bench::new().await;
-    let held = bench.held(0);
-    let id = wait(&held, call("a")).await;
-    held.decide(id, Decision::Approve, Decider::Approver("boss".into())).await.unwrap();
-    for other in [
-        call("b"),
-        CallToApprove { caller: "other".into(), ..call("a") },
-        CallToApprove { tool: "erase".parse().unwrap(), ..call("a") },
-        CallToApprove { scope: "another project".into(), ..call("a") },
-        CallToApprove { contract: Digest::of_bytes(b"changed"), ..call("a") },
-    ] {
-        assert_ne!(wait(&held, other).await, id);
+    for bench in Bench::each().await {
+        let held = bench.held(0);
+        let id = wait(&held, call("a")).await;
+        held.decide(id, Decision::Approve, Decider::Approver("boss".into())).await.unwrap();
+        for other in [
+            call("b"),
+            CallToApprove { caller: "other".into(), ..call("a") },
+            CallToApprove { tool: "erase".parse().unwrap(), ..call("a") },
+            CallToApprove { scope: "another project".into(), ..call("a") },
+            CallToApprove { contract: Digest::of_bytes(b"changed"), ..call("a") },
+        ] {
+            assert_ne!(wait(&held, other).await, id);
+        }
+        assert_eq!(held.claim(call("a")).await.unwrap(), Standing::Approved(id));
+        assert_eq!(held.waiting().await.unwrap().len(), 5);
     }
-    assert_eq!(held.claim(call("a")).await.unwrap(), Standing::Approved(id));
-    assert_eq!(held.waiting().await.unwrap().len(), 5);
 }
 
 #[tokio::test]
 async fn what_is_over_is_over() {
-    let bench = Bench::new().await;
-    let held = bench.held(0);
-    let pending = wait(&held, call("a")).await;
-    bench.change("UPDATE approval SET expires_at = 1000").await;
-    assert!(matches!(
-        held.decide(pending, Decision::Approve, Decider::Owner).await,
-        Err(NotDecided::NotPending(HeldState::Expired))
-    ));
-    assert_eq!(held.waiting().await.unwrap(), []);
-    let approved = wait(&held, call("a")).await;
-    assert_ne!(approved, pending);
-    held.decide(approved, Decision::Approve, Decider::Owner).await.unwrap();
-    bench.change("UPDATE approval SET expires_at = 1000 WHERE state = 'approved'").await;
-    let third = wait(&held, call("a")).await;
-    assert_ne!(third, approved, "an approval that nobody used in time is none");
-    assert_eq!(held.get(pending).await.unwrap(), None, "old ones are forgotten");
-    held.decide(third, Decision::Deny, Decider::Client).await.unwrap();
-    assert!(matches!(held.claim(call("a")).await.unwrap(), Standing::Denied(call) if call.id == third));
-    bench.change("UPDATE approval SET expires_at = 1000").await;
-    wait(&held, call("a")).await;
+    for bench in Bench::each().await {
+        let held = bench.held(0);
+        let pending = wait(&held, call("a")).await;
+        bench.change("UPDATE approval SET expires_at = 1000").await;
+        assert!(matches!(
+            held.decide(pending, Decision::Approve, Decider::Owner).await,
+            Err(NotDecided::NotPending(HeldState::Expired))
+        ));
+        assert_eq!(held.waiting().await.unwrap(), []);
+        let approved = wait(&held, call("a")).await;
+        assert_ne!(approved, pending);
+        held.decide(approved, Decision::Approve, Decider::Owner).await.unwrap();
+        bench.change("UPDATE approval SET expires_at = 1000 WHERE state = 'approved'").await;
+        let third = wait(&held, call("a")).await;
+        assert_ne!(third, approved, "an approval that nobody used in time is none");
+        assert_eq!(held.get(pending).await.unwrap(), None, "old ones are forgotten");
+        held.decide(third, Decision::Deny, Decider::Client).await.unwrap();
+        assert!(matches!(held.claim(call("a")).await.unwrap(), Standing::Denied(call) if call.id == third));
+        bench.change("UPDATE approval SET expires_at = 1000").await;
+        wait(&held, call("a")).await;
+    }
 }
 
 #[tokio::test]
 async fn not_everybody_decides_and_not_about_everything() {
-    let bench = Bench::new().await;
-    let held = bench.held(0);
-    let id = wait(&held, call("a")).await;
-    let own = Decider::Approver(Arc::from("agent"));
-    assert_eq!(held.decide(id, Decision::Approve, own).await, Err(NotDecided::OwnCall));
-    let forged = ApprovalId::generate();
-    assert_eq!(held.decide(forged, Decision::Approve, Decider::Owner).await, Err(NotDecided::Unknown));
-    held.decide(id, Decision::Deny, Decider::Owner).await.unwrap();
-    for decision in [Decision::Approve, Decision::Deny] {
-        let again = held.decide(id, decision, Decider::Owner).await;
-        assert!(matches!(again, Err(NotDecided::NotPending(_))), "{again:?}");
+    for bench in Bench::each().await {
+        let held = bench.held(0);
+        let id = wait(&held, call("a")).await;
+        let own = Decider::Approver(Arc::from("agent"));
+        assert_eq!(held.decide(id, Decision::Approve, own).await, Err(NotDecided::OwnCall));
+        let forged = ApprovalId::generate();
+        assert_eq!(held.decide(forged, Decision::Approve, Decider::Owner).await, Err(NotDecided::Unknown));
+        held.decide(id, Decision::Deny, Decider::Owner).await.unwrap();
+        for decision in [Decision::Approve, Decision::Deny] {
+            let again = held.decide(id, decision, Decider::Owner).await;
+            assert!(matches!(again, Err(NotDecided::NotPending(_))), "{again:?}");
+        }
     }
 }
 
 #[tokio::test]
 async fn all_processes_share_a_key() {
-    let bench = Bench::new().await;
-    let key = bench.stores[0].shared_key("one").await.unwrap();
-    assert_eq!((key.len(), bench.stores[1].shared_key("one").await.unwrap()), (32, key.clone()));
-    assert_ne!(bench.stores[1].shared_key("other").await.unwrap(), key);
+    for bench in Bench::each().await {
+        let key = bench.stores[0].shared_key("one").await.unwrap();
+        assert_eq!((key.len(), bench.stores[1].shared_key("one").await.unwrap()), (32, key.clone()));
+        assert_ne!(bench.stores[1].shared_key("other").await.unwrap(), key);
+    }
 }
 
 #[tokio::test]
 async fn a_store_that_cannot_be_written_approves_nothing() {
-    let bench = Bench::new().await;
-    let held = bench.held(0);
-    let id = wait(&held, call("a")).await;
-    held.decide(id, Decision::Approve, Decider::Owner).await.unwrap();
-    bench.change("CREATE TRIGGER broken BEFORE UPDATE ON approval BEGIN SELECT RAISE(ABORT, 'broken'); END").await;
-    assert!(held.claim(call("a")).await.is_err(), "what cannot be used up is not used");
-    bench.change("DROP TRIGGER broken").await;
-    assert_eq!(held.claim(call("a")).await.unwrap(), Standing::Approved(id));
+    for bench in Bench::each().await {
+        let held = bench.held(0);
+        let id = wait(&held, call("a")).await;
+        held.decide(id, Decision::Approve, Decider::Owner).await.unwrap();
+        bench.change("ALTER TABLE approval RENAME COLUMN state TO elsewhere").await;
+        assert!(held.claim(call("a")).await.is_err(), "what cannot be used up is not used");
+        bench.change("ALTER TABLE approval RENAME COLUMN elsewhere TO state").await;
+        assert_eq!(held.claim(call("a")).await.unwrap(), Standing::Approved(id));
+    }
 }

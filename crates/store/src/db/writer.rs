@@ -1,17 +1,14 @@
-//! The one task of a process that writes. What arrives while a commit is on its way to disk shares the next one.
-//!
-//! Requests (jobs and synced entries) are written at once; batched entries wait for company, but not long. While the
+//! The only tasks of a process that write: one on SQLite, where what arrives while a commit is on its way to disk
+//! shares the next one; several on PostgreSQL, where the server makes commits share a sync. Requests (jobs and synced entries) are written at once; batched entries wait for company, but not long. While the
 //! database cannot be written, requests are refused, batched entries retained, and the writer tries again by itself.
 //! While a write does not come to its end, batched entries are retained, too: nobody's read waits for the disk.
 
 use std::pin::pin;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::time::Duration;
 
 use countersign_contract::{AuditUnavailable, BoxFuture};
-use sqlx::Connection as _;
-use sqlx::sqlite::SqliteConnection;
 use tokio::sync::mpsc::error::TrySendError;
 use tokio::sync::{Notify, mpsc};
 use tokio::time::Instant;
@@ -19,13 +16,18 @@ use tokio_util::sync::CancellationToken;
 
 use super::audit::ChainWriter;
 use super::commit::{CommitError, Committed, Done, Effect, Outcome, Request, WriteFailure, commit, job};
-use super::connect::{Connected, IfMissing, Place, connect};
+use super::place::{Connected, IfMissing, Place, connect};
+use super::sql::Connection;
 use crate::StoreError;
 use crate::backlog::{BATCH_MAX, Backlog};
 use crate::record::Draft;
 
-/// Also the most that share one transaction: more would make the first of them wait for the last.
+/// Also the most that share one transaction on SQLite: more would make the first of them wait for the last.
 const REQUESTS_MAX: usize = 256;
+
+/// Connections that write on PostgreSQL, each opened when all before it are busy. There a transaction has one request:
+/// two that change the same tasks in another order would wait for each other.
+const POSTGRES_WRITERS: usize = 8;
 
 /// Callers wait when so many entries are waiting: some milliseconds of full load.
 const BATCHED_MAX: usize = 4096;
@@ -44,13 +46,27 @@ const STALLED_AFTER: Duration = Duration::from_millis(500);
 const RETRY_AFTER: Duration = Duration::from_secs(1);
 const REFUSE_FOR: Duration = Duration::from_millis(50);
 
-/// The way to the writer. When the last one is gone, the writer writes what is waiting and ends.
+/// The way to the writers. When the last one is gone, they write what is waiting and end.
 #[derive(Debug, Clone)]
 pub(crate) struct WriterHandle {
-    requests: mpsc::Sender<Request>,
+    lanes: Vec<Lane>,
+    /// To the first.
     batched: mpsc::Sender<Draft>,
     shared: Arc<Shared>,
+    /// Whether the database is a file of ours.
+    embedded: bool,
 }
+
+/// The way to one of the writers.
+#[derive(Debug, Clone)]
+struct Lane {
+    requests: mpsc::Sender<Request>,
+    /// Callers who wait for it.
+    waiting: Arc<AtomicUsize>,
+}
+
+/// A place in a lane, until the caller has the answer or went away.
+struct Turn<'a>(&'a Lane);
 
 #[derive(Debug, Default)]
 struct Shared {
@@ -58,8 +74,10 @@ struct Shared {
     full: Notify,
     /// Pulled by [`WriterHandle::close`].
     closing: CancellationToken,
-    /// The writer says that its last commit succeeded.
+    /// The last commit of any writer succeeded.
     writable: AtomicBool,
+    /// Whether it was said that the database cannot be written.
+    complained: AtomicBool,
     /// Those of the writer that changed something, since the start.
     commits: AtomicU64,
 }
@@ -70,17 +88,33 @@ impl WriterHandle {
     pub(crate) async fn commit<T, F>(&self, work: F) -> Result<T, CommitError>
     where
         T: Send + 'static,
-        F: for<'c> FnOnce(&'c mut SqliteConnection) -> BoxFuture<'c, Result<Done<T>, sqlx::Error>> + Send + 'static,
+        F: for<'c> FnOnce(&'c mut Connection) -> BoxFuture<'c, Result<Done<T>, sqlx::Error>> + Send + 'static,
     {
         let (request, answered) = job(work);
-        self.requests.send(request).await.map_err(|_| CommitError::Unavailable)?;
+        let turn = self.take_turn();
+        turn.0.requests.send(request).await.map_err(|_| CommitError::Unavailable)?;
         answered.await.unwrap_or(Err(CommitError::Unavailable))
     }
 
     pub(crate) async fn append_synced(&self, draft: Draft) -> Result<(), AuditUnavailable> {
         let (reply, answered) = tokio::sync::oneshot::channel();
-        self.requests.send(Request::Entry(draft, reply)).await.map_err(|_| AuditUnavailable)?;
+        let turn = self.take_turn();
+        turn.0.requests.send(Request::Entry(draft, reply)).await.map_err(|_| AuditUnavailable)?;
         answered.await.map_err(|_| AuditUnavailable)
+    }
+
+    /// In the first lane where nobody waits, or the one where the fewest do.
+    fn take_turn(&self) -> Turn<'_> {
+        let mut best = &self.lanes[0];
+        let mut fewest = usize::MAX;
+        for lane in &self.lanes {
+            let waiting = lane.waiting.load(Ordering::Relaxed);
+            if waiting < fewest {
+                (best, fewest) = (lane, waiting);
+            }
+        }
+        best.waiting.fetch_add(1, Ordering::Relaxed);
+        Turn(best)
     }
 
     /// Hands the draft back where the queue is full.
@@ -103,16 +137,16 @@ impl WriterHandle {
         }
     }
 
-    /// Whether the database can be written. The disk is touched only where the last write does not say so.
+    /// Whether the database can be written. For a file the last write says so, unless it failed; a server may have gone
+    /// away since.
     pub(crate) async fn ping(&self) -> Result<(), CommitError> {
-        if self.is_writable() && !self.requests.is_closed() {
+        if self.embedded && self.is_writable() && !self.batched.is_closed() {
             return Ok(());
         }
         let pinged = self.commit(|connection| {
             Box::pin(async move {
                 // A transaction that changes nothing takes the lock but needs no disk, so it would prove nothing.
-                let update = sqlx::query("UPDATE audit_anchor SET chains_opened = chains_opened");
-                update.execute(connection).await?;
+                connection.query("UPDATE audit_anchor SET chains_opened = chains_opened").execute().await?;
                 Ok(Done { value: (), audit: None })
             })
         });
@@ -133,6 +167,12 @@ impl WriterHandle {
     }
 }
 
+impl Drop for Turn<'_> {
+    fn drop(&mut self) {
+        self.0.waiting.fetch_sub(1, Ordering::Relaxed);
+    }
+}
+
 pub(crate) struct Writer {
     requests: mpsc::Receiver<Request>,
     batched: mpsc::Receiver<Draft>,
@@ -148,7 +188,7 @@ pub(crate) struct Writer {
 struct Session {
     place: Place,
     if_missing: IfMissing,
-    /// Given up after a failure: SQLite may or may not have ended the transaction.
+    /// Given up after a failure: the database may or may not have ended the transaction.
     connected: Option<Connected>,
     chain: ChainWriter,
     backlog: Backlog,
@@ -160,15 +200,37 @@ enum Wake {
 }
 
 impl Writer {
-    pub(crate) async fn start(place: Place, if_missing: IfMissing) -> Result<(Self, WriterHandle), StoreError> {
-        let (requests_in, requests) = mpsc::channel(REQUESTS_MAX);
-        let (batched_in, batched) = mpsc::channel(BATCHED_MAX);
+    /// The first of them is connected; the others follow when they are needed.
+    pub(crate) async fn start(place: Place, if_missing: IfMissing) -> Result<(Vec<Self>, WriterHandle), StoreError> {
+        let mut connected = Some(connect(&place, if_missing).await?);
+        let (count, embedded) = match place {
+            Place::Folder(_) => (1, true),
+            Place::Server(_) => (POSTGRES_WRITERS, false),
+        };
         let shared = Arc::new(Shared::default());
-        let handle = WriterHandle { requests: requests_in, batched: batched_in, shared: Arc::clone(&shared) };
-        let connected = Some(connect(&place, if_missing).await?);
-        let (chain, backlog) = (ChainWriter::new(), Backlog::default());
-        let session = Session { place, if_missing, connected, chain, backlog };
-        Ok((Self { requests, batched, shared, session, due: None, failed_at: None }, handle))
+        let (batched_in, batched) = mpsc::channel(BATCHED_MAX);
+        let mut batched = Some(batched);
+        let (mut writers, mut lanes) = (Vec::with_capacity(count), Vec::with_capacity(count));
+        for _ in 0..count {
+            let (requests_in, requests) = mpsc::channel(REQUESTS_MAX);
+            lanes.push(Lane { requests: requests_in, waiting: Arc::default() });
+            writers.push(Self {
+                requests,
+                // Nothing ever comes to the others.
+                batched: batched.take().unwrap_or_else(|| mpsc::channel(1).1),
+                shared: Arc::clone(&shared),
+                session: Session {
+                    chain: ChainWriter::new(&place),
+                    place: place.clone(),
+                    if_missing,
+                    connected: connected.take(),
+                    backlog: Backlog::default(),
+                },
+                due: None,
+                failed_at: None,
+            });
+        }
+        Ok((writers, WriterHandle { lanes, batched: batched_in, shared, embedded }))
     }
 
     /// Answers how many entries could not be written.
@@ -207,9 +269,12 @@ impl Writer {
     }
 
     async fn with_those_waiting(&mut self, first: Request) -> Vec<Request> {
+        let mut requests = vec![first];
+        if matches!(self.session.place, Place::Server(_)) {
+            return requests;
+        }
         // Those who were answered by the last commit are about to ask again; one turn lets them share this one.
         tokio::task::yield_now().await;
-        let mut requests = vec![first];
         while requests.len() < REQUESTS_MAX
             && let Ok(request) = self.requests.try_recv()
         {
@@ -273,7 +338,8 @@ impl Writer {
         if effect == Effect::Changed {
             self.shared.commits.fetch_add(1, Ordering::Relaxed);
             self.shared.writable.store(true, Ordering::Relaxed);
-            if self.failed_at.take().is_some() {
+            self.failed_at = None;
+            if self.shared.complained.swap(false, Ordering::Relaxed) {
                 tracing::warn!("the database can be written again");
             }
         }
@@ -285,7 +351,10 @@ impl Writer {
 
     async fn fail(&mut self, failure: &WriteFailure) {
         self.shared.writable.store(false, Ordering::Relaxed);
-        if self.failed_at.replace(Instant::now()).is_none() {
+        // A server that can be reached fails one request, and the next may be none of its trouble.
+        let unreachable = matches!(failure, WriteFailure::Connect(_)) || matches!(self.session.place, Place::Folder(_));
+        self.failed_at = unreachable.then(Instant::now);
+        if !self.shared.complained.swap(true, Ordering::Relaxed) {
             let (cause, retained): (&dyn std::error::Error, _) = (failure, self.session.backlog.entries());
             tracing::error!(error = cause, retained, "the database cannot be written");
         }
@@ -317,19 +386,32 @@ impl Writer {
 impl Session {
     async fn write(&mut self, requests: Vec<Request>) -> Result<Committed, WriteFailure> {
         if let Some(connected) = &self.connected
-            && self.place.identity().ok() != Some(connected.identity)
+            && !self.place.is_behind(connected)
         {
             // SQLite would go on writing to a file that nobody can open any more.
-            tracing::error!(database = %self.place.database().display(), "the database was removed or replaced");
+            tracing::error!(database = %self.place, "the database was removed or replaced");
             self.disconnect().await;
         }
-        let connected = if let Some(connected) = &mut self.connected {
-            connected
-        } else {
-            self.chain.doubt();
-            self.connected.insert(connect(&self.place, self.if_missing).await?)
-        };
-        commit(&mut connected.connection, &mut self.chain, &mut self.backlog, requests).await
+        self.begin().await?;
+        let Some(Connected { connection, .. }) = &mut self.connected else { unreachable!("it has just been used") };
+        commit(connection, &mut self.chain, &mut self.backlog, requests).await
+    }
+
+    /// Leaves a connection with a transaction.
+    async fn begin(&mut self) -> Result<(), WriteFailure> {
+        if let Some(connected) = &mut self.connected {
+            match connected.connection.begin().await {
+                // A server that was restarted; nothing was asked of it yet.
+                Err(error) if matches!(self.place, Place::Server(_)) => {
+                    tracing::debug!(%error, "the connection to the database is gone");
+                    self.disconnect().await;
+                }
+                begun => return Ok(begun?),
+            }
+        }
+        self.chain.doubt();
+        let connected = self.connected.insert(connect(&self.place, self.if_missing).await?);
+        Ok(connected.connection.begin().await?)
     }
 
     async fn disconnect(&mut self) {

@@ -1,6 +1,6 @@
 //! One transaction for everything that arrived together, and so one sync.
 //!
-//! Each job has its own savepoint: one that fails undoes itself and nobody else. Nobody is told of success here; the
+//! Jobs that share one have a savepoint each: one that fails undoes itself and nobody else. Nobody is told of success here; the
 //! writer does that once the transaction is on disk. A request that is dropped unanswered tells its caller by that
 //! that nothing of it was kept.
 
@@ -9,12 +9,10 @@ use std::panic::AssertUnwindSafe;
 
 use countersign_contract::{AuditEntry, BoxFuture};
 use futures_util::FutureExt as _;
-use sqlx::Connection as _;
-use sqlx::sqlite::SqliteConnection;
 use tokio::sync::oneshot;
 
 use super::audit::ChainWriter;
-use super::is_statement_failure;
+use super::sql::{Changes, Connection, is_statement_failure};
 use crate::StoreError;
 use crate::backlog::Backlog;
 use crate::record::Draft;
@@ -80,7 +78,7 @@ pub(super) enum Request {
     Job(Job),
 }
 
-pub(super) type Job = Box<dyn for<'c> FnOnce(&'c mut SqliteConnection) -> BoxFuture<'c, Result<Ran, Abort>> + Send>;
+pub(super) type Job = Box<dyn for<'c> FnOnce(&'c mut Connection) -> BoxFuture<'c, Result<Ran, Abort>> + Send>;
 pub(super) type Answer = Box<dyn FnOnce(Outcome) + Send>;
 
 pub(super) struct Ran {
@@ -98,7 +96,7 @@ pub(super) enum Abort {
 pub(super) fn job<T, F>(work: F) -> (Request, oneshot::Receiver<Result<T, CommitError>>)
 where
     T: Send + 'static,
-    F: for<'c> FnOnce(&'c mut SqliteConnection) -> BoxFuture<'c, Result<Done<T>, sqlx::Error>> + Send + 'static,
+    F: for<'c> FnOnce(&'c mut Connection) -> BoxFuture<'c, Result<Done<T>, sqlx::Error>> + Send + 'static,
 {
     let (reply, answered) = oneshot::channel();
     let job: Job = Box::new(move |connection| {
@@ -128,35 +126,35 @@ where
     (Request::Job(job), answered)
 }
 
-/// Takes a batch of the backlog along, in front of the requests.
+/// In the transaction that was begun. Takes a batch of the backlog along, in front of the requests.
 pub(super) async fn commit(
-    connection: &mut SqliteConnection,
+    connection: &mut Connection,
     chain: &mut ChainWriter,
     backlog: &mut Backlog,
     requests: Vec<Request>,
 ) -> Result<Committed, WriteFailure> {
-    // Immediate: a transaction that begins as a reader cannot wait for its turn to write.
-    let mut transaction = connection.begin_with("BEGIN IMMEDIATE").await?;
-    if let Some(already_there) = chain.resume(&mut transaction).await? {
+    if let Some(already_there) = chain.resume(connection).await? {
         backlog.settle(already_there);
     }
     let mut answers = Vec::with_capacity(requests.len());
     let mut entries = Vec::with_capacity(requests.len());
+    let alone = requests.len() == 1;
     // A job may have only looked; entries and the backlog always change something.
     let has_jobs = requests.iter().any(|request| matches!(request, Request::Job(_)));
-    let changes_before = if has_jobs { Some(total_changes(&mut transaction).await?) } else { None };
+    let changes_before = if has_jobs { Some(connection.changes().await?) } else { None };
     for request in requests {
         let ran = match request {
-            Request::Entry(draft, reply) => Some(Ran {
-                audit: Some(draft),
-                // Whoever went away while waiting needs no answer; whoever is not answered takes it for a failure.
-                answer: Box::new(move |outcome| {
-                    if outcome == Outcome::Kept {
-                        reply.send(()).unwrap_or_default();
-                    }
-                }),
-            }),
-            Request::Job(job) => run(&mut transaction, job).await?,
+            Request::Entry(draft, reply) => Some(entry(draft, reply)),
+            Request::Job(job) if alone => {
+                let ran = run(connection, job).await?;
+                if ran.is_none() {
+                    // Nothing else is in it yet: undoing all undoes the job.
+                    connection.control("ROLLBACK").await?;
+                    return Ok(Committed { answers, effect: Effect::Nothing });
+                }
+                ran
+            }
+            Request::Job(job) => run_among_others(connection, job).await?,
         };
         if let Some(ran) = ran {
             entries.extend(ran.audit);
@@ -167,13 +165,13 @@ pub(super) async fn commit(
     let gap = gap.map(Draft::of_gap).transpose()?;
     let carried = backlog.carried();
     let drafts: Vec<&Draft> = drafts.chain(&gap).chain(&entries).collect();
-    let extended = chain.extend(&mut transaction, carried, &drafts).await?;
+    let extended = chain.extend(connection, carried, &drafts).await?;
     let effect = match changes_before {
-        Some(before) if before == total_changes(&mut transaction).await? => Effect::Nothing,
+        Some(before @ Changes::Counted(_)) if before == connection.changes().await? => Effect::Nothing,
         None if extended.is_none() => Effect::Nothing,
         Some(_) | None => Effect::Changed,
     };
-    if let Err(error) = transaction.commit().await {
+    if let Err(error) = connection.control("COMMIT").await {
         for answer in answers {
             answer(Outcome::Unknown);
         }
@@ -184,24 +182,36 @@ pub(super) async fn commit(
     Ok(Committed { answers, effect })
 }
 
-async fn total_changes(transaction: &mut SqliteConnection) -> Result<i64, sqlx::Error> {
-    sqlx::query_scalar("SELECT total_changes()").fetch_one(transaction).await
+fn entry(draft: Draft, reply: oneshot::Sender<()>) -> Ran {
+    Ran {
+        audit: Some(draft),
+        // Whoever went away while waiting needs no answer; whoever is not answered takes it for a failure.
+        answer: Box::new(move |outcome| {
+            if outcome == Outcome::Kept {
+                reply.send(()).unwrap_or_default();
+            }
+        }),
+    }
 }
 
 /// `None` where the job failed and was undone.
-async fn run(transaction: &mut SqliteConnection, job: Job) -> Result<Option<Ran>, WriteFailure> {
-    let mut savepoint = transaction.begin().await?;
+async fn run_among_others(connection: &mut Connection, job: Job) -> Result<Option<Ran>, WriteFailure> {
+    connection.control("SAVEPOINT job").await?;
+    let ran = run(connection, job).await?;
+    if ran.is_none() {
+        connection.control("ROLLBACK TO job").await?;
+    }
+    connection.control("RELEASE job").await?;
+    Ok(ran)
+}
+
+/// `None` where the job failed and must be undone.
+async fn run(connection: &mut Connection, job: Job) -> Result<Option<Ran>, WriteFailure> {
     // The writer serves the whole process and must survive one job's panic.
-    let outcome = AssertUnwindSafe(async { job(&mut savepoint).await }).catch_unwind().await;
+    let outcome = AssertUnwindSafe(async { job(connection).await }).catch_unwind().await;
     match outcome {
-        Ok(Ok(ran)) => {
-            savepoint.commit().await?;
-            Ok(Some(ran))
-        }
+        Ok(Ok(ran)) => Ok(Some(ran)),
         Ok(Err(Abort::Batch(error))) => Err(error.into()),
-        Ok(Err(Abort::Job)) | Err(_) => {
-            savepoint.rollback().await?;
-            Ok(None)
-        }
+        Ok(Err(Abort::Job)) | Err(_) => Ok(None),
     }
 }

@@ -6,8 +6,9 @@ use countersign_contract::{
     Standing,
 };
 use jiff::{SignedDuration, Timestamp};
-use sqlx::Row as _;
-use sqlx::sqlite::{SqliteConnection, SqliteRow};
+use sqlx::AssertSqlSafe;
+
+use super::sql::{Connection, Row, Turn};
 
 /// How long a call waits for a person.
 const PENDING_FOR: SignedDuration = SignedDuration::from_hours(1);
@@ -26,27 +27,29 @@ const COLUMNS: &str = "SELECT id, state, caller, tool, scope, arguments, contrac
                        expires_at, decided_by FROM approval";
 
 /// See [`countersign_contract::HeldCalls::claim`].
-pub(crate) async fn claim(connection: &mut SqliteConnection, call: &CallToApprove) -> Result<Standing, sqlx::Error> {
+pub(crate) async fn claim(connection: &mut Connection, call: &CallToApprove) -> Result<Standing, sqlx::Error> {
+    connection.take_turn(Turn::Approvals).await?;
     let now = now();
     let text = format!(
-        "{COLUMNS} WHERE caller = ? AND tool = ? AND scope = ? AND arguments = ? AND contract = ? AND state != 'used' \
-         AND expires_at > ? ORDER BY requested_at DESC LIMIT 1"
+        "{COLUMNS} WHERE caller = $1 AND tool = $2 AND scope = $3 AND arguments = $4 AND contract = $5 \
+         AND state != 'used' AND expires_at > $6 ORDER BY requested_at DESC LIMIT 1"
     );
-    let known = sqlx::query(sqlx::AssertSqlSafe(text))
+    let known = connection
+        .query(AssertSqlSafe(text))
         .bind(&*call.caller)
         .bind(call.tool.as_str())
         .bind(&*call.scope)
         .bind(call.arguments.to_string())
         .bind(call.contract.to_string())
         .bind(now.as_millisecond())
-        .fetch_optional(&mut *connection)
+        .fetch_optional()
         .await?;
     let Some(row) = known else { return hold(connection, call, now).await };
     let held = read(&row, now)?;
     match held.state {
         HeldState::Approved => {
-            let used = sqlx::query("UPDATE approval SET state = 'used' WHERE id = ?").bind(held.id.as_str());
-            used.execute(connection).await?;
+            let used = connection.query("UPDATE approval SET state = 'used' WHERE id = $1").bind(held.id.as_str());
+            used.execute().await?;
             Ok(Standing::Approved(held.id))
         }
         HeldState::Denied => Ok(Standing::Denied(held)),
@@ -54,26 +57,18 @@ pub(crate) async fn claim(connection: &mut SqliteConnection, call: &CallToApprov
     }
 }
 
-async fn hold(
-    connection: &mut SqliteConnection,
-    call: &CallToApprove,
-    now: Timestamp,
-) -> Result<Standing, sqlx::Error> {
-    let waiting: i64 = sqlx::query_scalar(
-        "SELECT count(*) FROM approval WHERE expires_at > ? AND caller = ? AND state IN ('pending', 'denied')",
-    )
-    .bind(now.as_millisecond())
-    .bind(&*call.caller)
-    .fetch_one(&mut *connection)
-    .await?;
-    if waiting >= WAITING_MAX {
+async fn hold(connection: &mut Connection, call: &CallToApprove, now: Timestamp) -> Result<Standing, sqlx::Error> {
+    let text = "SELECT count(*) FROM approval WHERE expires_at > $1 AND caller = $2 AND state IN ('pending', 'denied')";
+    let waiting = connection.query(text).bind(now.as_millisecond()).bind(&*call.caller).fetch_one().await?;
+    if waiting.get::<i64>(0)? >= WAITING_MAX {
         return Ok(Standing::TooMany);
     }
     // What nobody decided in time nobody asks about any more.
-    sqlx::query("DELETE FROM approval WHERE expires_at < ? AND (state = 'pending' OR expires_at < ?)")
+    connection
+        .query("DELETE FROM approval WHERE expires_at < $1 AND (state = 'pending' OR expires_at < $2)")
         .bind(now.as_millisecond())
         .bind((now - KEPT_FOR).as_millisecond())
-        .execute(&mut *connection)
+        .execute()
         .await?;
     let CallToApprove { caller, tool, scope, arguments, contract, request_id, preview } = call;
     let held = HeldCall {
@@ -90,32 +85,33 @@ async fn hold(
         expires_at: now + PENDING_FOR,
         decided_by: None,
     };
-    sqlx::query(
-        "INSERT INTO approval (id, state, caller, tool, scope, arguments, contract, request_id, preview, requested_at, \
-         expires_at) VALUES (?, 'pending', ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-    )
-    .bind(held.id.as_str())
-    .bind(&**caller)
-    .bind(tool.as_str())
-    .bind(&**scope)
-    .bind(arguments.to_string())
-    .bind(contract.to_string())
-    .bind(request_id.to_string())
-    .bind(preview)
-    .bind(now.as_millisecond())
-    .bind(held.expires_at.as_millisecond())
-    .execute(connection)
-    .await?;
+    let text = "INSERT INTO approval (id, state, caller, tool, scope, arguments, contract, request_id, preview, \
+                requested_at, expires_at) VALUES ($1, 'pending', $2, $3, $4, $5, $6, $7, $8, $9, $10)";
+    connection
+        .query(text)
+        .bind(held.id.as_str())
+        .bind(&**caller)
+        .bind(tool.as_str())
+        .bind(&**scope)
+        .bind(arguments.to_string())
+        .bind(contract.to_string())
+        .bind(request_id.to_string())
+        .bind(preview)
+        .bind(now.as_millisecond())
+        .bind(held.expires_at.as_millisecond())
+        .execute()
+        .await?;
     Ok(Standing::Waiting(held))
 }
 
 /// With the record of it, for the audit chain.
 pub(crate) async fn decide(
-    connection: &mut SqliteConnection,
+    connection: &mut Connection,
     id: ApprovalId,
     decision: Decision,
     by: &Decider,
 ) -> Result<Result<(HeldCall, AuditEntry), NotDecided>, sqlx::Error> {
+    connection.take_turn(Turn::Approvals).await?;
     let now = now();
     let Some(mut held) = get(connection, id).await? else { return Ok(Err(NotDecided::Unknown)) };
     if matches!(by, Decider::Approver(name) if *name == held.caller) {
@@ -138,12 +134,13 @@ pub(crate) async fn decide(
     };
     let name = by.name(&held.caller);
     held.decided_by = Some(format!("{name} ({})", by.wire()));
-    sqlx::query("UPDATE approval SET state = ?, expires_at = ?, decided_by = ? WHERE id = ?")
+    connection
+        .query("UPDATE approval SET state = $1, expires_at = $2, decided_by = $3 WHERE id = $4")
         .bind(held.state.as_str())
         .bind(held.expires_at.as_millisecond())
         .bind(held.decided_by.as_deref())
         .bind(id.as_str())
-        .execute(connection)
+        .execute()
         .await?;
     let entry = AuditEntry {
         event,
@@ -162,28 +159,24 @@ pub(crate) async fn decide(
     Ok(Ok((held, entry)))
 }
 
-pub(crate) async fn get(connection: &mut SqliteConnection, id: ApprovalId) -> Result<Option<HeldCall>, sqlx::Error> {
-    let text = format!("{COLUMNS} WHERE id = ?");
-    let row = sqlx::query(sqlx::AssertSqlSafe(text)).bind(id.as_str()).fetch_optional(connection).await?;
+pub(crate) async fn get(connection: &mut Connection, id: ApprovalId) -> Result<Option<HeldCall>, sqlx::Error> {
+    let text = format!("{COLUMNS} WHERE id = $1");
+    let row = connection.query(AssertSqlSafe(text)).bind(id.as_str()).fetch_optional().await?;
     row.map(|row| read(&row, Timestamp::now())).transpose()
 }
 
-pub(crate) async fn waiting(connection: &mut SqliteConnection) -> Result<Vec<HeldCall>, sqlx::Error> {
+pub(crate) async fn waiting(connection: &mut Connection) -> Result<Vec<HeldCall>, sqlx::Error> {
     let now = Timestamp::now();
-    let text = format!("{COLUMNS} WHERE state = 'pending' AND expires_at > ? ORDER BY requested_at, id");
-    let rows = sqlx::query(sqlx::AssertSqlSafe(text)).bind(now.as_millisecond()).fetch_all(connection).await?;
+    let text = format!("{COLUMNS} WHERE state = 'pending' AND expires_at > $1 ORDER BY requested_at, id");
+    let rows = connection.query(AssertSqlSafe(text)).bind(now.as_millisecond()).fetch_all().await?;
     rows.iter().map(|row| read(row, now)).collect()
 }
 
 /// The same for every process, made by the first that asks.
-pub(crate) async fn shared_key(
-    connection: &mut SqliteConnection,
-    name: &str,
-    fresh: &[u8],
-) -> Result<Vec<u8>, sqlx::Error> {
-    let insert = sqlx::query("INSERT INTO secret (name, value) VALUES (?, ?) ON CONFLICT (name) DO NOTHING");
-    insert.bind(name).bind(fresh).execute(&mut *connection).await?;
-    sqlx::query_scalar("SELECT value FROM secret WHERE name = ?").bind(name).fetch_one(connection).await
+pub(crate) async fn shared_key(connection: &mut Connection, name: &str, fresh: &[u8]) -> Result<Vec<u8>, sqlx::Error> {
+    let text = "INSERT INTO secret (name, value) VALUES ($1, $2) ON CONFLICT (name) DO NOTHING";
+    connection.query(text).bind(name).bind(fresh).execute().await?;
+    connection.query("SELECT value FROM secret WHERE name = $1").bind(name).fetch_one().await?.get(0)
 }
 
 /// As the database keeps it.
@@ -192,10 +185,10 @@ fn now() -> Timestamp {
     Timestamp::from_millisecond(now.as_millisecond()).unwrap_or(now)
 }
 
-fn read(row: &SqliteRow, now: Timestamp) -> Result<HeldCall, sqlx::Error> {
+fn read(row: &Row, now: Timestamp) -> Result<HeldCall, sqlx::Error> {
     let wrong = |error: &dyn std::fmt::Display| sqlx::Error::Decode(error.to_string().into());
-    let text = |column: usize| row.try_get::<&str, _>(column);
-    let time = |column: usize| Timestamp::from_millisecond(row.try_get(column)?).map_err(|error| wrong(&error));
+    let text = |column: usize| row.get::<&str>(column);
+    let time = |column: usize| Timestamp::from_millisecond(row.get(column)?).map_err(|error| wrong(&error));
     let digest = |column: usize| text(column)?.parse::<Digest>().map_err(|error| wrong(&error));
     let expires_at = time(10)?;
     let state = match text(1)? {
@@ -218,6 +211,6 @@ fn read(row: &SqliteRow, now: Timestamp) -> Result<HeldCall, sqlx::Error> {
         preview: text(8)?.to_owned(),
         requested_at: time(9)?,
         expires_at,
-        decided_by: row.try_get(11)?,
+        decided_by: row.get(11)?,
     })
 }

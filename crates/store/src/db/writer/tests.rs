@@ -3,6 +3,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Instant;
 
 use countersign_contract::{AuditEntry, AuditUnavailable, Code, RequestId};
+use futures_util::future::join_all;
 use sqlx::sqlite::{SqliteConnectOptions, SqliteConnection};
 use sqlx::{Connection as _, Executor as _};
 use tokio::task::{JoinHandle, JoinSet};
@@ -13,15 +14,16 @@ use super::{
     WriterHandle,
 };
 use crate::backlog::RETAINED_MAX;
+use crate::db::Reader;
+use crate::db::testing::sites;
 use crate::record::Draft;
 use crate::record::tests::answered;
-use crate::sqlite::Reader;
 use crate::{Extent, Finding, FindingKind, Gap, RecordBody, Verdict};
 
 #[tokio::test]
 async fn what_arrives_together_shares_one_commit() {
     let folder = tempfile::tempdir().unwrap();
-    let (writer, task) = start(folder.path()).await;
+    let (writer, task) = start(&folder.path().into()).await;
     writer.append_synced(draft()).await.unwrap();
     let before = writer.commits();
 
@@ -39,13 +41,13 @@ async fn what_arrives_together_shares_one_commit() {
     assert!(writer.commits() - before <= 2, "{} commits", writer.commits() - before);
 
     end(writer, task).await;
-    assert_eq!(verify(folder.path()).await, Verdict::Verified(Extent { chains: 1, records: 51, lost: 0 }));
+    assert_eq!(verify(&folder.path().into()).await, Verdict::Verified(Extent { chains: 1, records: 51, lost: 0 }));
 }
 
 #[tokio::test]
 async fn a_job_that_fails_leaves_its_neighbours_alone() {
     let folder = tempfile::tempdir().unwrap();
-    let (writer, task) = start(folder.path()).await;
+    let (writer, task) = start(&folder.path().into()).await;
     note(&writer, &["CREATE TABLE note (text TEXT NOT NULL UNIQUE)"], None).await.unwrap();
     let before = writer.commits();
 
@@ -56,7 +58,7 @@ async fn a_job_that_fails_leaves_its_neighbours_alone() {
         note(&writer, &["INSERT INTO note VALUES ('bad')", "INSERT INTO note VALUES ('good')"], Some(answered())),
         writer.commit::<(), _>(|connection| {
             Box::pin(async move {
-                connection.execute("INSERT INTO note VALUES ('panicking')").await?;
+                connection.query("INSERT INTO note VALUES ('panicking')").execute().await?;
                 panic!("a job's own mistake");
             })
         }),
@@ -73,61 +75,64 @@ async fn a_job_that_fails_leaves_its_neighbours_alone() {
 
     end(writer, task).await;
     assert_eq!(notes(folder.path()).await, ["good", "last"]);
-    assert_eq!(verify(folder.path()).await, Verdict::Verified(Extent { chains: 1, records: 2, lost: 0 }));
-    let reader = Reader::new(&Place::new(folder.path()));
+    assert_eq!(verify(&folder.path().into()).await, Verdict::Verified(Extent { chains: 1, records: 2, lost: 0 }));
+    let reader = Reader::new(&folder.path().into());
     assert_eq!(reader.show(first).await.unwrap().len(), 1);
 }
 
 #[tokio::test]
 async fn batched_entries_ride_along_in_front() {
-    let folder = tempfile::tempdir().unwrap();
-    let (writer, task) = start(folder.path()).await;
-    for _ in 0..3 {
-        writer.append_batched(draft()).await.unwrap();
+    for site in sites().await {
+        let (writer, task) = start(&site.place).await;
+        for _ in 0..3 {
+            writer.append_batched(draft()).await.unwrap();
+        }
+        let last = AuditEntry { request_id: RequestId::generate(), ..answered() };
+        writer.append_synced(Draft::of_entry(&last).unwrap()).await.unwrap();
+        assert_eq!(writer.commits(), 1);
+        let reader = Reader::new(&site.place);
+        let found = reader.show(last.request_id).await.unwrap();
+        assert_eq!((found.len(), found[0].seq, &found[0].body), (1, 4, &RecordBody::Entry(last)));
+        end(writer, task).await;
     }
-    let last = AuditEntry { request_id: RequestId::generate(), ..answered() };
-    writer.append_synced(Draft::of_entry(&last).unwrap()).await.unwrap();
-    assert_eq!(writer.commits(), 1);
-    let reader = Reader::new(&Place::new(folder.path()));
-    let found = reader.show(last.request_id).await.unwrap();
-    assert_eq!((found.len(), found[0].seq, &found[0].body), (1, 4, &RecordBody::Entry(last)));
-    end(writer, task).await;
 }
 
 #[tokio::test]
 async fn batched_entries_are_written_without_being_asked_for() {
-    let folder = tempfile::tempdir().unwrap();
-    let (writer, task) = start(folder.path()).await;
-    let begun = Instant::now();
-    writer.append_batched(draft()).await.unwrap();
-    wait_for_commits(&writer, 1).await;
-    assert!(begun.elapsed() >= FLUSH_AFTER, "alone, it waits for company");
-    end(writer, task).await;
-    assert_eq!(verify(folder.path()).await, Verdict::Verified(Extent { chains: 1, records: 1, lost: 0 }));
+    for site in sites().await {
+        let (writer, task) = start(&site.place).await;
+        let begun = Instant::now();
+        writer.append_batched(draft()).await.unwrap();
+        wait_for_commits(&writer, 1).await;
+        assert!(begun.elapsed() >= FLUSH_AFTER, "alone, it waits for company");
+        end(writer, task).await;
+        assert_eq!(verify(&site.place).await, Verdict::Verified(Extent { chains: 1, records: 1, lost: 0 }));
+    }
 }
 
 #[tokio::test]
 async fn a_batch_that_is_large_enough_does_not_wait() {
-    let folder = tempfile::tempdir().unwrap();
-    let (writer, task) = start(folder.path()).await;
-    let begun = Instant::now();
-    writer.append_batched(draft()).await.unwrap();
-    // Lets the writer take the first out of the queue.
-    settle().await;
-    for _ in 0..FLUSH_AT {
+    for site in sites().await {
+        let (writer, task) = start(&site.place).await;
+        let begun = Instant::now();
         writer.append_batched(draft()).await.unwrap();
+        // Lets the writer take the first out of the queue.
+        settle().await;
+        for _ in 0..FLUSH_AT {
+            writer.append_batched(draft()).await.unwrap();
+        }
+        wait_for_commits(&writer, 1).await;
+        assert!(begun.elapsed() < FLUSH_AFTER, "{:?}", begun.elapsed());
+        end(writer, task).await;
+        let records = FLUSH_AT as u64 + 1;
+        assert_eq!(verify(&site.place).await, Verdict::Verified(Extent { chains: 1, records, lost: 0 }));
     }
-    wait_for_commits(&writer, 1).await;
-    assert!(begun.elapsed() < FLUSH_AFTER, "{:?}", begun.elapsed());
-    end(writer, task).await;
-    let records = FLUSH_AT as u64 + 1;
-    assert_eq!(verify(folder.path()).await, Verdict::Verified(Extent { chains: 1, records, lost: 0 }));
 }
 
 #[tokio::test]
 async fn a_full_queue_makes_callers_wait_and_loses_nothing() {
     let folder = tempfile::tempdir().unwrap();
-    let (writer, task) = start(folder.path()).await;
+    let (writer, task) = start(&folder.path().into()).await;
     let other = lock(folder.path()).await;
     let entries = BATCHED_MAX * 2;
     let appending = async {
@@ -145,38 +150,41 @@ async fn a_full_queue_makes_callers_wait_and_loses_nothing() {
     appending.await;
     end(writer, task).await;
     let records = entries as u64;
-    assert_eq!(verify(folder.path()).await, Verdict::Verified(Extent { chains: 1, records, lost: 0 }));
+    assert_eq!(verify(&folder.path().into()).await, Verdict::Verified(Extent { chains: 1, records, lost: 0 }));
 }
 
 #[tokio::test]
 async fn a_process_that_writes_nothing_leaves_nothing() {
-    let folder = tempfile::tempdir().unwrap();
-    let (writer, task) = start(folder.path()).await;
-    note(&writer, &["SELECT 1"], None).await.unwrap();
-    end(writer, task).await;
-    assert_eq!(verify(folder.path()).await, Verdict::Verified(Extent::default()));
+    for site in sites().await {
+        let (writer, task) = start(&site.place).await;
+        note(&writer, &["SELECT 1"], None).await.unwrap();
+        end(writer, task).await;
+        assert_eq!(verify(&site.place).await, Verdict::Verified(Extent::default()));
+    }
 }
 
 #[tokio::test]
 async fn what_comes_after_the_end_is_refused() {
-    let folder = tempfile::tempdir().unwrap();
-    let (writer, task) = start(folder.path()).await;
-    writer.append_batched(draft()).await.unwrap();
-    writer.close();
-    assert_eq!(task.await.unwrap(), 0);
-    assert_eq!(writer.append_batched(draft()).await, Err(AuditUnavailable));
-    assert_eq!(writer.append_synced(draft()).await, Err(AuditUnavailable));
-    assert_eq!(verify(folder.path()).await, Verdict::Verified(Extent { chains: 1, records: 1, lost: 0 }));
+    for site in sites().await {
+        let (writer, task) = start(&site.place).await;
+        writer.append_batched(draft()).await.unwrap();
+        writer.close();
+        assert_eq!(task.await.unwrap(), 0);
+        assert_eq!(writer.append_batched(draft()).await, Err(AuditUnavailable));
+        assert_eq!(writer.append_synced(draft()).await, Err(AuditUnavailable));
+        assert_eq!(verify(&site.place).await, Verdict::Verified(Extent { chains: 1, records: 1, lost: 0 }));
+    }
 }
 
 #[tokio::test]
 async fn the_writer_ends_when_nobody_can_ask_it_any_more() {
-    let folder = tempfile::tempdir().unwrap();
-    let (writer, task) = start(folder.path()).await;
-    writer.append_batched(draft()).await.unwrap();
-    drop(writer);
-    assert_eq!(task.await.unwrap(), 0);
-    assert_eq!(verify(folder.path()).await, Verdict::Verified(Extent { chains: 1, records: 1, lost: 0 }));
+    for site in sites().await {
+        let (writer, task) = start(&site.place).await;
+        writer.append_batched(draft()).await.unwrap();
+        drop(writer);
+        assert_eq!(task.await.unwrap(), 0);
+        assert_eq!(verify(&site.place).await, Verdict::Verified(Extent { chains: 1, records: 1, lost: 0 }));
+    }
 }
 
 #[test]
@@ -184,7 +192,7 @@ fn dropping_everything_at_once_does_not_hang() {
     let folder = tempfile::tempdir().unwrap();
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     let writer = runtime.block_on(async {
-        let (writer, _) = start(folder.path()).await;
+        let (writer, _) = start(&folder.path().into()).await;
         writer.append_batched(draft()).await.unwrap();
         writer
     });
@@ -192,59 +200,64 @@ fn dropping_everything_at_once_does_not_hang() {
     drop(writer);
 }
 
-/// The file is made unwritable by a trigger: what fails is the transaction, as with a full disk.
+/// What fails is the transaction, as with a full disk.
 #[tokio::test]
 async fn after_a_failure_the_loss_is_in_the_chain() {
-    let folder = tempfile::tempdir().unwrap();
-    let (writer, task) = start(folder.path()).await;
-    writer.append_synced(draft()).await.unwrap();
-    let broken = "CREATE TRIGGER broken BEFORE INSERT ON audit_record BEGIN SELECT RAISE(ROLLBACK, 'broken'); END";
-    change(folder.path(), broken).await;
-    assert_eq!(writer.append_synced(draft()).await, Err(AuditUnavailable));
-    assert!(!writer.is_writable());
-    let lost = 100 + BATCHED_MAX;
-    for _ in 0..RETAINED_MAX + lost {
-        writer.append_batched(draft()).await.unwrap();
-    }
-    assert_eq!(writer.append_synced(draft()).await, Err(AuditUnavailable), "takes the batched ones out of the queue");
-    change(folder.path(), "DROP TRIGGER broken").await;
+    for site in sites().await {
+        let (writer, task) = start(&site.place).await;
+        writer.append_synced(draft()).await.unwrap();
+        site.change("ALTER TABLE audit_record RENAME TO elsewhere").await;
+        assert_eq!(writer.append_synced(draft()).await, Err(AuditUnavailable));
+        assert!(!writer.is_writable());
+        let lost = 100 + BATCHED_MAX;
+        for _ in 0..RETAINED_MAX + lost {
+            writer.append_batched(draft()).await.unwrap();
+        }
+        assert_eq!(
+            writer.append_synced(draft()).await,
+            Err(AuditUnavailable),
+            "takes the batched ones out of the queue"
+        );
+        site.change("ALTER TABLE elsewhere RENAME TO audit_record").await;
 
-    let after = AuditEntry { request_id: RequestId::generate(), code: Some(Code::Timeout), ..answered() };
-    recover(&writer, Draft::of_entry(&after).unwrap()).await;
-    assert!(writer.is_writable());
-    end(writer, task).await;
-    let (records, lost) = (RETAINED_MAX as u64 + 3, lost as u64);
-    assert_eq!(verify(folder.path()).await, Verdict::Verified(Extent { chains: 1, records, lost }));
-    let gaps = gaps(folder.path()).await;
-    assert_eq!(
-        gaps.iter().map(|(seq, gap)| (*seq, gap.lost)).collect::<Vec<_>>(),
-        [(i64::try_from(RETAINED_MAX).unwrap() + 2, lost)]
-    );
+        let after = AuditEntry { request_id: RequestId::generate(), code: Some(Code::Timeout), ..answered() };
+        recover(&writer, Draft::of_entry(&after).unwrap()).await;
+        assert!(writer.is_writable());
+        end(writer, task).await;
+        let (records, lost) = (RETAINED_MAX as u64 + 3, lost as u64);
+        assert_eq!(verify(&site.place).await, Verdict::Verified(Extent { chains: 1, records, lost }));
+        let gaps = gaps(&site.place).await;
+        assert_eq!(
+            gaps.iter().map(|(seq, gap)| (*seq, gap.lost)).collect::<Vec<_>>(),
+            [(i64::try_from(RETAINED_MAX).unwrap() + 2, lost)]
+        );
+    }
 }
 
 /// Each attempt would take all that is retained to the database again.
 #[tokio::test]
 async fn refusing_is_cheap_while_nothing_can_be_written() {
-    let folder = tempfile::tempdir().unwrap();
-    let (writer, task) = start(folder.path()).await;
-    writer.append_synced(draft()).await.unwrap();
-    change(folder.path(), "ALTER TABLE audit_record RENAME TO elsewhere").await;
-    let begun = Instant::now();
-    for _ in 0..1000 {
-        assert_eq!(writer.append_synced(draft()).await, Err(AuditUnavailable));
+    for site in sites().await {
+        let (writer, task) = start(&site.place).await;
+        writer.append_synced(draft()).await.unwrap();
+        site.change("ALTER TABLE audit_record RENAME TO elsewhere").await;
+        let begun = Instant::now();
+        for _ in 0..1000 {
+            assert_eq!(writer.append_synced(draft()).await, Err(AuditUnavailable));
+        }
+        // At most one attempt in so long, of some milliseconds each, and then a round through the channel.
+        assert!(begun.elapsed() < REFUSE_FOR * 10, "{:?}", begun.elapsed());
+        site.change("ALTER TABLE elsewhere RENAME TO audit_record").await;
+        recover(&writer, draft()).await;
+        end(writer, task).await;
+        assert_eq!(verify(&site.place).await, Verdict::Verified(Extent { chains: 1, records: 2, lost: 0 }));
     }
-    // At most one attempt in so long, of some milliseconds each, and then a round through the channel.
-    assert!(begun.elapsed() < REFUSE_FOR * 10, "{:?}", begun.elapsed());
-    change(folder.path(), "ALTER TABLE elsewhere RENAME TO audit_record").await;
-    recover(&writer, draft()).await;
-    end(writer, task).await;
-    assert_eq!(verify(folder.path()).await, Verdict::Verified(Extent { chains: 1, records: 2, lost: 0 }));
 }
 
 #[tokio::test]
 async fn a_lock_held_elsewhere_does_not_hold_up_reads() {
     let folder = tempfile::tempdir().unwrap();
-    let (writer, task) = start(folder.path()).await;
+    let (writer, task) = start(&folder.path().into()).await;
     writer.append_synced(draft()).await.unwrap();
     let other = lock(folder.path()).await;
     let entries = BATCHED_MAX + RETAINED_MAX * 2;
@@ -255,7 +268,7 @@ async fn a_lock_held_elsewhere_does_not_hold_up_reads() {
     assert!(begun.elapsed() < STALLED_AFTER * 4, "{:?}", begun.elapsed());
     other.close().await.unwrap();
     end(writer, task).await;
-    let Verdict::Verified(extent) = verify(folder.path()).await else { panic!("a broken chain") };
+    let Verdict::Verified(extent) = verify(&folder.path().into()).await else { panic!("a broken chain") };
     assert!(extent.lost > 0, "{extent:?}");
     // The first synced entry and the gap stand beside them.
     assert_eq!(extent.records - 2 + extent.lost, entries as u64, "{extent:?}");
@@ -264,7 +277,7 @@ async fn a_lock_held_elsewhere_does_not_hold_up_reads() {
 #[tokio::test]
 async fn only_what_changes_something_counts_as_a_commit() {
     let folder = tempfile::tempdir().unwrap();
-    let (writer, task) = start(folder.path()).await;
+    let (writer, task) = start(&folder.path().into()).await;
     note(&writer, &["SELECT 1"], None).await.unwrap();
     assert_eq!(writer.commits(), 0);
     writer.ping().await.unwrap();
@@ -279,28 +292,29 @@ async fn only_what_changes_something_counts_as_a_commit() {
 /// A check that comes due only at the end makes COMMIT itself fail.
 #[tokio::test]
 async fn a_commit_that_fails_is_not_called_undone() {
-    let folder = tempfile::tempdir().unwrap();
-    let (writer, task) = start(folder.path()).await;
-    let tables = [
-        "CREATE TABLE parent (id INTEGER PRIMARY KEY)",
-        "CREATE TABLE child (id INTEGER REFERENCES parent DEFERRABLE INITIALLY DEFERRED)",
-    ];
-    note(&writer, &tables, None).await.unwrap();
-    let answer = note(&writer, &["INSERT INTO child VALUES (1)"], Some(answered())).await;
-    assert!(matches!(answer, Err(CommitError::Unknown)), "{answer:?}");
-    recover(&writer, draft()).await;
-    end(writer, task).await;
-    assert_eq!(verify(folder.path()).await, Verdict::Verified(Extent { chains: 1, records: 1, lost: 0 }));
+    for site in sites().await {
+        let (writer, task) = start(&site.place).await;
+        let tables = [
+            "CREATE TABLE parent (id INTEGER PRIMARY KEY)",
+            "CREATE TABLE child (id INTEGER REFERENCES parent DEFERRABLE INITIALLY DEFERRED)",
+        ];
+        note(&writer, &tables, None).await.unwrap();
+        let answer = note(&writer, &["INSERT INTO child VALUES (1)"], Some(answered())).await;
+        assert!(matches!(answer, Err(CommitError::Unknown)), "{answer:?}");
+        recover(&writer, draft()).await;
+        end(writer, task).await;
+        assert_eq!(verify(&site.place).await, Verdict::Verified(Extent { chains: 1, records: 1, lost: 0 }));
+    }
 }
 
 #[tokio::test]
 async fn commits_are_synced_into_a_log() {
     let folder = tempfile::tempdir().unwrap();
-    let (writer, task) = start(folder.path()).await;
+    let (writer, task) = start(&folder.path().into()).await;
     let settings = writer.commit(|connection| {
         Box::pin(async move {
-            let synchronous: i64 = sqlx::query_scalar("PRAGMA synchronous").fetch_one(&mut *connection).await?;
-            let journal: String = sqlx::query_scalar("PRAGMA journal_mode").fetch_one(connection).await?;
+            let synchronous: i64 = connection.query("PRAGMA synchronous").fetch_one().await?.get(0)?;
+            let journal: String = connection.query("PRAGMA journal_mode").fetch_one().await?.get(0)?;
             Ok(Done { value: (synchronous, journal), audit: None })
         })
     });
@@ -312,8 +326,8 @@ async fn commits_are_synced_into_a_log() {
 #[tokio::test]
 async fn a_database_removed_without_its_log_is_made_anew() {
     let folder = tempfile::tempdir().unwrap();
-    let (writer, task) = start(folder.path()).await;
-    let reader = Reader::new(&Place::new(folder.path()));
+    let (writer, task) = start(&folder.path().into()).await;
+    let reader = Reader::new(&folder.path().into());
     for _ in 0..20 {
         writer.append_batched(draft()).await.unwrap();
         writer.append_synced(draft()).await.unwrap();
@@ -328,40 +342,42 @@ async fn a_database_removed_without_its_log_is_made_anew() {
     assert_eq!(reader.integrity_check().await.unwrap(), Vec::<String>::new());
     reader.close().await;
     end(writer, task).await;
-    assert_eq!(verify(folder.path()).await, anew);
+    assert_eq!(verify(&folder.path().into()).await, anew);
 }
 
 #[tokio::test]
 async fn a_removed_database_is_made_anew() {
     let parent = tempfile::tempdir().unwrap();
     let folder = parent.path().join("data");
-    let (writer, task) = start(&folder).await;
+    let (writer, task) = start(&(&folder).into()).await;
     writer.append_synced(draft()).await.unwrap();
     std::fs::remove_dir_all(&folder).unwrap();
     writer.append_synced(draft()).await.unwrap();
-    assert_eq!(verify(&folder).await, Verdict::Verified(Extent { chains: 1, records: 1, lost: 0 }));
+    assert_eq!(verify(&(&folder).into()).await, Verdict::Verified(Extent { chains: 1, records: 1, lost: 0 }));
     end(writer, task).await;
 }
 
 #[tokio::test]
 async fn a_chain_changed_from_outside_is_left_behind() {
-    let folder = tempfile::tempdir().unwrap();
-    let (writer, task) = start(folder.path()).await;
-    writer.append_synced(draft()).await.unwrap();
-    change(folder.path(), "UPDATE audit_chain SET head_seq = 7").await;
-    assert_eq!(writer.append_synced(draft()).await, Err(AuditUnavailable));
-    recover(&writer, draft()).await;
-    end(writer, task).await;
-    // The second chain was linked to a record that the first does not have.
-    let findings = [(FindingKind::HeadMismatch, 1), (FindingKind::BrokenLink, 2)];
-    let findings = findings.map(|(kind, chain)| Finding { kind, chain, seq: None, count: 1 }).to_vec();
-    let extent = Extent { chains: 2, records: 2, lost: 0 };
-    assert_eq!(verify(folder.path()).await, Verdict::Broken { extent, findings, unlisted: 0 });
+    for site in sites().await {
+        let (writer, task) = start(&site.place).await;
+        writer.append_synced(draft()).await.unwrap();
+        site.change("UPDATE audit_chain SET head_seq = 7").await;
+        assert_eq!(writer.append_synced(draft()).await, Err(AuditUnavailable));
+        recover(&writer, draft()).await;
+        end(writer, task).await;
+        // The second chain was linked to a record that the first does not have.
+        let findings = [(FindingKind::HeadMismatch, 1), (FindingKind::BrokenLink, 2)];
+        let findings = findings.map(|(kind, chain)| Finding { kind, chain, seq: None, count: 1 }).to_vec();
+        let extent = Extent { chains: 2, records: 2, lost: 0 };
+        assert_eq!(verify(&site.place).await, Verdict::Broken { extent, findings, unlisted: 0 });
+    }
 }
 
-async fn start(folder: &Path) -> (WriterHandle, JoinHandle<u64>) {
-    let (writer, handle) = Writer::start(Place::new(folder), IfMissing::Create).await.unwrap();
-    (handle, TaskTracker::new().spawn(writer.run()))
+async fn start(place: &Place) -> (WriterHandle, JoinHandle<u64>) {
+    let (writers, handle) = Writer::start(place.clone(), IfMissing::Create).await.unwrap();
+    let all = join_all(writers.into_iter().map(Writer::run));
+    (handle, TaskTracker::new().spawn(async move { all.await.into_iter().sum() }))
 }
 
 async fn end(writer: WriterHandle, task: JoinHandle<u64>) {
@@ -382,7 +398,7 @@ async fn note(
     let job = writer.commit(move |connection| {
         Box::pin(async move {
             for statement in statements {
-                connection.execute(statement).await?;
+                connection.query(statement).execute().await?;
             }
             Ok(Done { value: (), audit })
         })
@@ -416,19 +432,13 @@ async fn lock(folder: &Path) -> SqliteConnection {
     connection
 }
 
-async fn change(folder: &Path, statement: &'static str) {
-    let mut connection = attach(folder).await;
-    connection.execute(statement).await.unwrap();
-    connection.close().await.unwrap();
-}
-
 async fn notes(folder: &Path) -> Vec<String> {
     sqlx::query_scalar("SELECT text FROM note ORDER BY text").fetch_all(&mut attach(folder).await).await.unwrap()
 }
 
-async fn gaps(folder: &Path) -> Vec<(i64, Gap)> {
+async fn gaps(place: &Place) -> Vec<(i64, Gap)> {
     let found = Arc::new(Mutex::new(Vec::new()));
-    let reader = Reader::new(&Place::new(folder));
+    let reader = Reader::new(place);
     let sink = Arc::clone(&found);
     let exported = reader.export(move |record| {
         if let RecordBody::Gap(gap) = crate::record::parse(record.body).unwrap() {
@@ -445,6 +455,6 @@ async fn attach(folder: &Path) -> SqliteConnection {
     SqliteConnection::connect_with(&file).await.unwrap()
 }
 
-async fn verify(folder: &Path) -> Verdict {
-    Reader::new(&Place::new(folder)).verify().await.unwrap()
+async fn verify(place: &Place) -> Verdict {
+    Reader::new(place).verify().await.unwrap()
 }

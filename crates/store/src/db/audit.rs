@@ -5,11 +5,12 @@ use std::ops::RangeInclusive;
 use std::sync::Arc;
 
 use jiff::Timestamp;
-use sqlx::sqlite::SqliteConnection;
-use sqlx::{AssertSqlSafe, Row as _};
+use sqlx::AssertSqlSafe;
 use uuid::Uuid;
 
 use super::commit::WriteFailure;
+use super::place::Place;
+use super::sql::{Connection, Row, Turn};
 use crate::backlog::Carried;
 use crate::chain::{ChainHash, Head, Link, Opening};
 use crate::record::Draft;
@@ -64,8 +65,13 @@ struct NewRow {
 }
 
 impl ChainWriter {
-    pub(super) fn new() -> Self {
-        let inserts = std::array::from_fn(|size| insert_statement(1 << size));
+    pub(super) fn new(place: &Place) -> Self {
+        let insert = match place {
+            // Whatever fails ends the transaction anyway, and SQLite need not be able to undo the statement alone.
+            Place::Folder(_) => "INSERT OR ROLLBACK",
+            Place::Server(_) => "INSERT",
+        };
+        let inserts = std::array::from_fn(|size| insert_statement(insert, 1 << size));
         Self { chain: None, attempt: None, inserts, seq_max: SEQ_MAX }
     }
 
@@ -78,12 +84,13 @@ impl ChainWriter {
 
     /// Finds out how the last commit ended, if that is open. Answers what of the backlog is in the database already:
     /// a sync that failed may have been enough for the log to be recovered with the commit in it.
-    pub(super) async fn resume(&mut self, connection: &mut SqliteConnection) -> Result<Option<Carried>, WriteFailure> {
+    pub(super) async fn resume(&mut self, connection: &mut Connection) -> Result<Option<Carried>, WriteFailure> {
         let Some(attempt) = &self.attempt else { return Ok(None) };
-        let stored = sqlx::query("SELECT head_seq, head_hash FROM audit_chain WHERE id = ? AND uuid = ?")
+        let stored = connection
+            .query("SELECT head_seq, head_hash FROM audit_chain WHERE id = $1 AND uuid = $2")
             .bind(attempt.chain.id)
             .bind(&attempt.chain.uuid)
-            .fetch_optional(connection)
+            .fetch_optional()
             .await?
             .map(|row| read_head(&row, 0))
             .transpose()?
@@ -108,7 +115,7 @@ impl ChainWriter {
     /// Adds the records and moves the head; `carried` is what of the backlog is among them.
     pub(super) async fn extend(
         &mut self,
-        connection: &mut SqliteConnection,
+        connection: &mut Connection,
         carried: Carried,
         drafts: &[&Draft],
     ) -> Result<Option<OwnChain>, WriteFailure> {
@@ -140,20 +147,15 @@ impl ChainWriter {
         }
     }
 
-    async fn insert(
-        &self,
-        connection: &mut SqliteConnection,
-        chain: i64,
-        rows: Vec<NewRow>,
-    ) -> Result<(), sqlx::Error> {
+    async fn insert(&self, connection: &mut Connection, chain: i64, rows: Vec<NewRow>) -> Result<(), sqlx::Error> {
         let mut rows = rows.into_iter();
         while rows.len() > 0 {
             let size = rows.len().min(ROWS_PER_INSERT).ilog2() as usize;
-            let mut query = sqlx::query(AssertSqlSafe(Arc::clone(&self.inserts[size])));
+            let mut query = connection.query(AssertSqlSafe(Arc::clone(&self.inserts[size])));
             for row in rows.by_ref().take(1 << size) {
                 query = query.bind(place(chain, row.last_seq)).bind(row.bodies).bind(row.hashes);
             }
-            query.execute(&mut *connection).await?;
+            query.execute().await?;
         }
         Ok(())
     }
@@ -169,11 +171,10 @@ pub(super) fn places(chain: i64) -> RangeInclusive<i64> {
     place(chain, 0)..=place(chain, SEQ_MAX)
 }
 
-fn insert_statement(rows: usize) -> Arc<str> {
-    // OR ROLLBACK: whatever fails ends the transaction anyway, and SQLite need not be able to undo the statement alone.
-    let mut text = "INSERT OR ROLLBACK INTO audit_record (place, body, hash) VALUES (?, ?, ?)".to_owned();
-    text.extend(std::iter::repeat_n(", (?, ?, ?)", rows.saturating_sub(1)));
-    text.into()
+fn insert_statement(insert: &str, rows: usize) -> Arc<str> {
+    let values = |row: usize| format!("(${}, ${}, ${})", row * 3 + 1, row * 3 + 2, row * 3 + 3);
+    let rows: Vec<String> = (0..rows).map(values).collect();
+    format!("{insert} INTO audit_record (place, body, hash) VALUES {}", rows.join(", ")).into()
 }
 
 fn follow(mut head: Head, drafts: &[&Draft]) -> (Head, Vec<NewRow>) {
@@ -199,15 +200,14 @@ fn follow(mut head: Head, drafts: &[&Draft]) -> (Head, Vec<NewRow>) {
     (head, rows)
 }
 
-/// Decides what the new chain is; nothing is written yet. The write lock is held, so no other process does the same.
-async fn open(connection: &mut SqliteConnection) -> Result<(OwnChain, Opening), WriteFailure> {
+/// Decides what the new chain is; nothing is written yet. No other process does the same before this one is done.
+async fn open(connection: &mut Connection) -> Result<(OwnChain, Opening), WriteFailure> {
+    connection.take_turn(Turn::Chain).await?;
     // Whatever was tampered with, nothing of what is left may stand in the new chain's way.
-    let highest: Option<i64> = sqlx::query_scalar(
-        "SELECT max(id) FROM (SELECT chains_opened AS id FROM audit_anchor UNION ALL SELECT max(id) FROM audit_chain \
-         UNION ALL SELECT max(opening) FROM audit_link UNION ALL SELECT max(place) >> 32 FROM audit_record)",
-    )
-    .fetch_one(&mut *connection)
-    .await?;
+    let text = "SELECT max(id) FROM (SELECT chains_opened AS id FROM audit_anchor \
+                UNION ALL SELECT max(id) FROM audit_chain UNION ALL SELECT max(opening) FROM audit_link \
+                UNION ALL SELECT max(place) >> 32 FROM audit_record) AS taken";
+    let highest = connection.query(text).fetch_one().await?.get::<Option<i64>>(0)?;
     let highest = highest.unwrap_or_default().max(0);
     let id = highest.checked_add(1).filter(|id| *id <= CHAIN_MAX).ok_or(WriteFailure::NoChainLeft { highest })?;
     let uuid = Uuid::now_v7().to_string();
@@ -217,169 +217,172 @@ async fn open(connection: &mut SqliteConnection) -> Result<(OwnChain, Opening), 
 }
 
 /// To every chain that is not as the newest link to it says. A look at each chain, once in a process's life.
-async fn links(connection: &mut SqliteConnection) -> Result<Vec<Link>, sqlx::Error> {
-    let grown = sqlx::query(
-        "SELECT id, head_seq, head_hash FROM audit_chain WHERE NOT EXISTS \
-         (SELECT 1 FROM audit_link WHERE chain = id AND seq = head_seq AND hash = head_hash) ORDER BY id",
-    )
-    .fetch_all(connection)
-    .await?;
+async fn links(connection: &mut Connection) -> Result<Vec<Link>, sqlx::Error> {
+    let text = "SELECT id, head_seq, head_hash FROM audit_chain WHERE NOT EXISTS \
+                (SELECT 1 FROM audit_link WHERE chain = id AND seq = head_seq AND hash = head_hash) ORDER BY id";
+    let grown = connection.query(text).fetch_all().await?;
     let mut links = Vec::with_capacity(grown.len());
     for row in &grown {
         // A head that is none was forged, and verification says so.
         if let Some(head) = read_head(row, 1)? {
-            links.push(Link { chain: row.try_get(0)?, head });
+            links.push(Link { chain: row.get(0)?, head });
         }
     }
     Ok(links)
 }
 
-async fn insert_chain(
-    connection: &mut SqliteConnection,
-    chain: &OwnChain,
-    opening: &Opening,
-) -> Result<(), sqlx::Error> {
-    sqlx::query("INSERT INTO audit_chain (id, uuid, opened_at, head_seq, head_hash) VALUES (?, ?, ?, ?, ?)")
+async fn insert_chain(connection: &mut Connection, chain: &OwnChain, opening: &Opening) -> Result<(), sqlx::Error> {
+    connection
+        .query("INSERT INTO audit_chain (id, uuid, opened_at, head_seq, head_hash) VALUES ($1, $2, $3, $4, $5)")
         .bind(chain.id)
         .bind(&opening.uuid)
         .bind(&opening.opened_at)
         .bind(chain.head.seq)
         .bind(chain.head.hash.as_bytes().to_vec())
-        .execute(&mut *connection)
+        .execute()
         .await?;
     for link in &opening.links {
-        sqlx::query("INSERT INTO audit_link (opening, chain, seq, hash) VALUES (?, ?, ?, ?)")
+        connection
+            .query("INSERT INTO audit_link (opening, chain, seq, hash) VALUES ($1, $2, $3, $4)")
             .bind(chain.id)
             .bind(link.chain)
             .bind(link.head.seq)
             .bind(link.head.hash.as_bytes().to_vec())
-            .execute(&mut *connection)
+            .execute()
             .await?;
     }
-    sqlx::query("UPDATE audit_anchor SET chains_opened = ?").bind(chain.id).execute(connection).await?;
+    connection.query("UPDATE audit_anchor SET chains_opened = $1").bind(chain.id).execute().await?;
     Ok(())
 }
 
-async fn move_head(connection: &mut SqliteConnection, before: &OwnChain, after: &OwnChain) -> Result<(), WriteFailure> {
-    let moved = sqlx::query(
-        "UPDATE audit_chain SET head_seq = ?, head_hash = ? WHERE id = ? AND uuid = ? AND head_seq = ? AND head_hash = ?",
-    )
-    .bind(after.head.seq)
-    .bind(after.head.hash.as_bytes().to_vec())
-    .bind(before.id)
-    .bind(&before.uuid)
-    .bind(before.head.seq)
-    .bind(before.head.hash.as_bytes().to_vec())
-    .execute(connection)
-    .await?;
-    if moved.rows_affected() == 1 { Ok(()) } else { Err(WriteFailure::ChainChanged) }
+async fn move_head(connection: &mut Connection, before: &OwnChain, after: &OwnChain) -> Result<(), WriteFailure> {
+    let text = "UPDATE audit_chain SET head_seq = $1, head_hash = $2 \
+                WHERE id = $3 AND uuid = $4 AND head_seq = $5 AND head_hash = $6";
+    let moved = connection
+        .query(text)
+        .bind(after.head.seq)
+        .bind(after.head.hash.as_bytes().to_vec())
+        .bind(before.id)
+        .bind(&before.uuid)
+        .bind(before.head.seq)
+        .bind(before.head.hash.as_bytes().to_vec())
+        .execute()
+        .await?;
+    if moved == 1 { Ok(()) } else { Err(WriteFailure::ChainChanged) }
 }
 
 /// From two columns; `None` where they do not hold a head.
-pub(super) fn read_head(row: &sqlx::sqlite::SqliteRow, column: usize) -> Result<Option<Head>, sqlx::Error> {
-    let seq: Option<i64> = row.try_get(column)?;
-    let hash: Option<&[u8]> = row.try_get(column + 1)?;
-    Ok(seq.zip(hash.and_then(ChainHash::from_stored)).map(|(seq, hash)| Head { seq, hash }))
+pub(super) fn read_head(row: &Row, column: usize) -> Result<Option<Head>, sqlx::Error> {
+    let seq: Option<i64> = row.get(column)?;
+    let hash = row.bytes(column + 1)?.and_then(ChainHash::from_stored);
+    Ok(seq.zip(hash).map(|(seq, hash)| Head { seq, hash }))
 }
 
 #[cfg(test)]
 mod tests {
-    use sqlx::Connection as _;
-    use sqlx::sqlite::SqliteConnection;
-
     use super::{ChainWriter, Head, WriteFailure};
     use crate::backlog::{Backlog, Carried};
+    use crate::db::sql::Connection;
+    use crate::db::testing::sites;
+    use crate::db::{Reader, place::Place};
     use crate::record::Draft;
     use crate::record::tests::answered;
-    use crate::sqlite::Reader;
-    use crate::sqlite::connect::{IfMissing, Place, connect};
     use crate::{Extent, Verdict};
 
     #[tokio::test]
     async fn a_commit_whose_answer_was_lost_is_not_made_twice() {
-        let folder = tempfile::tempdir().unwrap();
-        let mut connection = connect(&Place::new(folder.path()), IfMissing::Create).await.unwrap().connection;
-        let mut chain = ChainWriter::new();
-        let mut backlog = Backlog::default();
-        // The first opens the chain, the second moves its head.
-        for records in [1, 2] {
-            backlog.push(Draft::of_entry(&answered()).unwrap());
-            let carried = backlog.carried();
-            let mut transaction = connection.begin().await.unwrap();
-            let drafts: Vec<&Draft> = backlog.batch().0.collect();
-            chain.extend(&mut transaction, carried, &drafts).await.unwrap();
-            transaction.commit().await.unwrap();
+        for site in sites().await {
+            let mut connection = site.connect().await;
+            let mut chain = ChainWriter::new(&site.place);
+            let mut backlog = Backlog::default();
+            // The first opens the chain, the second moves its head.
+            for records in [1, 2] {
+                backlog.push(Draft::of_entry(&answered()).unwrap());
+                let carried = backlog.carried();
+                let drafts: Vec<&Draft> = backlog.batch().0.collect();
+                connection.begin().await.unwrap();
+                chain.extend(&mut connection, carried, &drafts).await.unwrap();
+                connection.control("COMMIT").await.unwrap();
 
-            assert_eq!(resume(&mut chain, &mut connection).await, Some(carried));
-            assert_eq!(head(&chain).map(|head| head.seq), Some(records));
-            assert_eq!(resume(&mut chain, &mut connection).await, None, "once is enough");
-            backlog.settle(carried);
+                assert_eq!(resume(&mut chain, &mut connection).await, Some(carried));
+                assert_eq!(head(&chain).map(|head| head.seq), Some(records));
+                assert_eq!(resume(&mut chain, &mut connection).await, None, "once is enough");
+                backlog.settle(carried);
+            }
         }
     }
 
     #[tokio::test]
     async fn a_commit_that_did_not_take_place_is_made_again() {
-        let folder = tempfile::tempdir().unwrap();
-        let mut connection = connect(&Place::new(folder.path()), IfMissing::Create).await.unwrap().connection;
-        let mut chain = ChainWriter::new();
-        let draft = Draft::of_entry(&answered()).unwrap();
-        for before in [None, Some(1)] {
-            let mut transaction = connection.begin().await.unwrap();
-            chain.extend(&mut transaction, Carried::default(), &[&draft]).await.unwrap();
-            transaction.rollback().await.unwrap();
-            assert_eq!(resume(&mut chain, &mut connection).await, None);
-            assert_eq!(head(&chain).map(|head| head.seq), before);
-
-            let mut transaction = connection.begin().await.unwrap();
-            let extended = chain.extend(&mut transaction, Carried::default(), &[&draft]).await.unwrap();
-            transaction.commit().await.unwrap();
-            chain.confirm(extended);
+        for site in sites().await {
+            let mut connection = site.connect().await;
+            let mut chain = ChainWriter::new(&site.place);
+            for before in [None, Some(1)] {
+                try_and_keep(&mut chain, &mut connection, |chain| {
+                    assert_eq!(head(chain).map(|head| head.seq), before);
+                })
+                .await;
+            }
+            assert_eq!(head(&chain).map(|head| head.seq), Some(2));
         }
-        assert_eq!(head(&chain).map(|head| head.seq), Some(2));
     }
 
     #[tokio::test]
     async fn a_chain_that_is_full_is_followed_by_another() {
-        let folder = tempfile::tempdir().unwrap();
-        let mut connection = connect(&Place::new(folder.path()), IfMissing::Create).await.unwrap().connection;
-        let mut chain = ChainWriter { seq_max: 2, ..ChainWriter::new() };
-        let draft = Draft::of_entry(&answered()).unwrap();
-        for (id, seq) in [(1, 1), (1, 2), (2, 1), (2, 2), (3, 1)] {
-            // Not kept at first: the chain before must still be known to be as it was left.
-            let before = chain.chain.as_ref().map(|chain| (chain.id, chain.head));
-            let mut transaction = connection.begin().await.unwrap();
-            chain.extend(&mut transaction, Carried::default(), &[&draft]).await.unwrap();
-            transaction.rollback().await.unwrap();
-            assert_eq!(resume(&mut chain, &mut connection).await, None);
-            assert_eq!(chain.chain.as_ref().map(|chain| (chain.id, chain.head)), before, "{id} {seq}");
-
-            let mut transaction = connection.begin().await.unwrap();
-            let extended = chain.extend(&mut transaction, Carried::default(), &[&draft]).await.unwrap();
-            transaction.commit().await.unwrap();
-            chain.confirm(extended);
-            assert_eq!(chain.chain.as_ref().map(|chain| (chain.id, chain.head.seq)), Some((id, seq)));
+        for site in sites().await {
+            let mut connection = site.connect().await;
+            let mut chain = ChainWriter { seq_max: 2, ..ChainWriter::new(&site.place) };
+            for (id, seq) in [(1, 1), (1, 2), (2, 1), (2, 2), (3, 1)] {
+                let before = chain.chain.as_ref().map(|chain| (chain.id, chain.head));
+                try_and_keep(&mut chain, &mut connection, |chain| {
+                    // The chain before must still be known to be as it was left.
+                    let now = chain.chain.as_ref().map(|chain| (chain.id, chain.head));
+                    assert_eq!(now, before, "{id} {seq}");
+                })
+                .await;
+                assert_eq!(chain.chain.as_ref().map(|chain| (chain.id, chain.head.seq)), Some((id, seq)));
+            }
+            let verdict = verify(&site.place).await;
+            assert_eq!(verdict, Verdict::Verified(Extent { chains: 3, records: 5, lost: 0 }));
         }
-        let verdict = Reader::new(&Place::new(folder.path())).verify().await.unwrap();
-        assert_eq!(verdict, Verdict::Verified(Extent { chains: 3, records: 5, lost: 0 }));
     }
 
     #[tokio::test]
     async fn a_log_without_a_number_left_says_so() {
-        for highest in [i64::from(i32::MAX), i64::MAX] {
-            let folder = tempfile::tempdir().unwrap();
-            let mut connection = connect(&Place::new(folder.path()), IfMissing::Create).await.unwrap().connection;
-            let forged = sqlx::query("UPDATE audit_anchor SET chains_opened = ?").bind(highest);
-            forged.execute(&mut connection).await.unwrap();
-            let draft = Draft::of_entry(&answered()).unwrap();
-            let answer = ChainWriter::new().extend(&mut connection, Carried::default(), &[&draft]).await;
-            assert!(
-                matches!(answer, Err(WriteFailure::NoChainLeft { highest: found }) if found == highest),
-                "{answer:?}"
-            );
+        for site in sites().await {
+            let mut connection = site.connect().await;
+            for highest in [i64::from(i32::MAX), i64::MAX] {
+                let forged = connection.query("UPDATE audit_anchor SET chains_opened = $1").bind(highest);
+                forged.execute().await.unwrap();
+                let draft = Draft::of_entry(&answered()).unwrap();
+                let mut chain = ChainWriter::new(&site.place);
+                let answer = chain.extend(&mut connection, Carried::default(), &[&draft]).await;
+                let found = matches!(answer, Err(WriteFailure::NoChainLeft { highest: found }) if found == highest);
+                assert!(found, "{answer:?}");
+            }
         }
     }
 
-    async fn resume(chain: &mut ChainWriter, connection: &mut SqliteConnection) -> Option<Carried> {
+    /// Adds a record, undoes it, looks at the chain, and adds it for good.
+    async fn try_and_keep(chain: &mut ChainWriter, connection: &mut Connection, undone: impl Fn(&ChainWriter)) {
+        let draft = Draft::of_entry(&answered()).unwrap();
+        connection.begin().await.unwrap();
+        chain.extend(connection, Carried::default(), &[&draft]).await.unwrap();
+        connection.control("ROLLBACK").await.unwrap();
+        assert_eq!(resume(chain, connection).await, None);
+        undone(chain);
+
+        connection.begin().await.unwrap();
+        let extended = chain.extend(connection, Carried::default(), &[&draft]).await.unwrap();
+        connection.control("COMMIT").await.unwrap();
+        chain.confirm(extended);
+    }
+
+    async fn verify(place: &Place) -> Verdict {
+        Reader::new(place).verify().await.unwrap()
+    }
+
+    async fn resume(chain: &mut ChainWriter, connection: &mut Connection) -> Option<Carried> {
         chain.resume(connection).await.unwrap()
     }
 

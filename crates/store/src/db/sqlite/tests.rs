@@ -101,7 +101,10 @@ async fn looking_for_a_store_makes_none() {
     let parent = tempfile::tempdir().unwrap();
     let folder = parent.path().join("data");
     let answer = Store::open_existing(&folder).await;
-    assert!(matches!(&answer, Err(StoreError::NotThere { path }) if *path == folder), "{answer:?}");
+    assert!(
+        matches!(&answer, Err(StoreError::NotThere { place }) if *place == folder.display().to_string()),
+        "{answer:?}"
+    );
     assert!(!folder.exists());
 }
 

@@ -1,0 +1,25 @@
+//! The store in a database: a SQLite file that many processes share, or a PostgreSQL server.
+//!
+//! What the two have in common is written once, in terms of [`sql`]; what differs is in `sqlite.rs` and `postgres.rs`.
+//! Only the [`writer`] writes; reads take connections of their own and see one snapshot each.
+
+pub(crate) mod approvals;
+mod audit;
+mod commit;
+mod place;
+mod pool;
+mod postgres;
+mod read;
+mod schema;
+mod sql;
+mod sqlite;
+pub(crate) mod tasks;
+#[cfg(test)]
+pub(crate) mod testing;
+mod writer;
+
+pub(crate) use commit::{CommitError, Done};
+pub(crate) use place::IfMissing;
+pub use place::{BadAddress, Place, Server};
+pub(crate) use read::Reader;
+pub(crate) use writer::{Writer, WriterHandle};
