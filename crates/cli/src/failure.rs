@@ -36,10 +36,21 @@ impl CommandError {
         self
     }
 
+    /// The failure and its causes. Some repeat theirs within their own text; then once is enough.
+    fn chain(&self) -> Vec<String> {
+        let mut chain: Vec<String> = Vec::new();
+        for cause in self.error.chain().map(ToString::to_string) {
+            if !chain.last().is_some_and(|last| last.ends_with(&cause)) {
+                chain.push(cause);
+            }
+        }
+        chain
+    }
+
     /// For a terminal: the failure, its causes, what to do.
     pub(crate) fn text(&self) -> String {
         let mut text = format!("error: {}\n", self.error);
-        for cause in self.error.chain().skip(1) {
+        for cause in &self.chain()[1..] {
             text.push_str(&format!("  caused by: {cause}\n"));
         }
         if let Some(hint) = &self.hint {
@@ -50,14 +61,13 @@ impl CommandError {
 
     /// For a table: everything on one line.
     pub(crate) fn line(&self) -> String {
-        let chain: Vec<_> = self.error.chain().map(ToString::to_string).collect();
         let hint = self.hint.as_ref().map(|hint| format!("; {hint}")).unwrap_or_default();
-        format!("{}{hint}", chain.join(": ")).replace('\n', " ")
+        format!("{}{hint}", self.chain().join(": ")).replace('\n', " ")
     }
 
     /// For a program: the same on one line.
     pub(crate) fn json(&self) -> String {
-        let causes: Vec<_> = self.error.chain().skip(1).map(ToString::to_string).collect();
+        let causes = &self.chain()[1..];
         let mut line = json!({"error": self.error.to_string(), "exit": self.exit as u8});
         if !causes.is_empty() {
             line["causes"] = json!(causes);
