@@ -11,10 +11,11 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, bail};
+use rustix::process::{Pid, Signal, kill_process};
 
 /// How long a server may take to say where it listens; a debug build on a busy machine needs a second.
 const START: Duration = Duration::from_secs(30);
-/// How long a server may take to end after SIGTERM before it is killed; over its own grace period.
+/// How long a server may take to end after a signal before it is killed; over its own grace period.
 const END: Duration = Duration::from_secs(15);
 
 /// Runs with our own streams; a failure names the command.
@@ -62,7 +63,7 @@ pub(crate) fn within(limit: Duration, command: &mut Command) -> anyhow::Result<E
         Some(status) if status.success() => How::Well,
         Some(status) => How::Badly(status),
         None => {
-            end(&mut child);
+            end(&mut child, Signal::TERM);
             How::TooLate
         }
     };
@@ -97,7 +98,7 @@ impl Server {
             watch(stderr, found, Arc::clone(&last));
         }
         let Ok(address) = address.recv_timeout(START) else {
-            end(&mut child);
+            end(&mut child, Signal::TERM);
             let last = last.lock().unwrap_or_else(PoisonError::into_inner);
             bail!("`{}` did not say where it listens; its last line: `{last}`", shown(&command))
         };
@@ -111,7 +112,7 @@ impl Server {
 
 impl Drop for Server {
     fn drop(&mut self) {
-        end(&mut self.child);
+        end(&mut self.child, Signal::TERM);
     }
 }
 
@@ -136,10 +137,14 @@ fn listening(line: &str) -> Option<SocketAddr> {
     (port != 0).then(|| SocketAddr::from(([127, 0, 0, 1], port)))
 }
 
-/// SIGTERM to this one process, then SIGKILL to it if it stays.
-fn end(child: &mut Child) {
+/// The signal to this one process, then SIGKILL to it if it stays.
+pub(crate) fn end(child: &mut Child, signal: Signal) {
+    // Once its end was seen, its number may be somebody else's.
+    if !matches!(child.try_wait(), Ok(None)) {
+        return;
+    }
     // Failures here mean that it is gone already, which is what we want.
-    let _ = Command::new("kill").args(["-TERM", &child.id().to_string()]).stderr(Stdio::null()).status();
+    let _ = kill_process(Pid::from_child(child), signal);
     if !matches!(wait(child, END), Ok(None)) {
         return;
     }

@@ -1,8 +1,10 @@
-//! Other people's programs that we measure ourselves with, pinned and set up under target/xtask.
+//! Other people's programs that we measure ourselves with, pinned and set up under target/xtask; PostgreSQL is the
+//! machine's own.
 //!
 //! Only what is named here has an exact version; what those bring along is chosen by pip and npm.
 
 mod node;
+mod postgres;
 mod python;
 
 use std::fs;
@@ -12,6 +14,7 @@ use std::path::Path;
 use anyhow::Context as _;
 
 pub(crate) use self::node::Node;
+pub(crate) use self::postgres::Postgres;
 pub(crate) use self::python::Python;
 
 /// Says which versions are installed; written last, so that half an installation is none.

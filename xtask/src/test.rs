@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 
 use clap::builder::FalseyValueParser;
 
-use crate::programs::Node;
+use crate::programs::{Node, Postgres};
 use crate::workspace::Workspace;
 use crate::{Verdict, codegen, conformance, process, talk, tidy};
 
@@ -21,7 +21,10 @@ Run every check there is, the same here and in CI: format, lints, tidy, tests, g
 (clients) and against the official conformance suite (conformance).
 
 What is missing is set up under target/xtask: cargo-deny by `cargo install`, the others' programs in a Python \
-environment and from npm, with a Node of their own where the installed one is too old. Where that is not possible, the step is skipped with the reason; with CI=true a skipped step is a failure.
+environment and from npm, with a Node of their own where the installed one is too old. PostgreSQL 14 or later is the \
+machine's own; where there is none, root gets it from apt-get. The tests have a server of their own, which ends with \
+them. Where something cannot be had, the step is skipped with the reason, and of the tests only those on PostgreSQL; \
+with CI=true either is a failure.
 
 `cargo deny` checks licences, bans and sources. Advisories need a database that cannot be had offline; run \
 `cargo deny check advisories` where there is a network.";
@@ -87,15 +90,11 @@ const STEPS: [Step; 10] = [
         run: |workspace, _| cargo(workspace, &["clippy", "--workspace", "--all-targets", "--", "-D", "warnings"]),
     },
     Step { name: "tidy", needs: Needs::Cargo, run: |workspace, _| Ok(judged(tidy::run(workspace)?, "findings above")) },
-    Step {
-        name: "test",
-        needs: Needs::Cargo,
-        run: |workspace, rounds| tests(workspace, rounds, &["test", "--workspace", "--all-targets"]),
-    },
+    Step { name: "test", needs: Needs::Cargo, run: tests },
     Step {
         name: "doc",
         needs: Needs::Cargo,
-        run: |workspace, rounds| tests(workspace, rounds, &["test", "--workspace", "--doc"]),
+        run: |workspace, rounds| finish(&mut testing(workspace, rounds, "--doc")),
     },
     Step {
         name: "codegen",
@@ -140,14 +139,31 @@ fn cargo(workspace: &Workspace, arguments: &[&str]) -> anyhow::Result<Outcome> {
     finish(&mut workspace.cargo(arguments))
 }
 
-fn tests(workspace: &Workspace, rounds: Rounds, arguments: &[&str]) -> anyhow::Result<Outcome> {
-    let mut command = workspace.cargo(arguments);
+/// Where there is no PostgreSQL, all tests that do not need it still run.
+fn tests(workspace: &Workspace, rounds: Rounds) -> anyhow::Result<Outcome> {
+    let mut command = testing(workspace, rounds, "--all-targets");
+    match Postgres::start() {
+        Ok(server) => {
+            command.env("COUNTERSIGN_TEST_POSTGRES", server.url());
+            command.env("COUNTERSIGN_TEST_POSTGRES_BIN", server.programs());
+            finish(&mut command)
+        }
+        Err(err) => {
+            talk::note(format_args!("the tests on PostgreSQL are left out: {err:#}"));
+            command.env_remove("COUNTERSIGN_TEST_POSTGRES").env_remove("COUNTERSIGN_TEST_POSTGRES_BIN");
+            process::succeed(&mut command)?;
+            Ok(Outcome::Skipped(format!("only the tests on PostgreSQL, the others passed: {err:#}")))
+        }
+    }
+}
+
+fn testing(workspace: &Workspace, rounds: Rounds, targets: &str) -> Command {
     // One crate's failure must not hide another's.
-    command.arg("--no-fail-fast");
+    let mut command = workspace.cargo(&["test", "--workspace", targets, "--no-fail-fast"]);
     if rounds == Rounds::Many {
         command.env("COUNTERSIGN_LONG", "1");
     }
-    finish(&mut command)
+    command
 }
 
 fn conformant(workspace: &Workspace) -> anyhow::Result<Outcome> {
