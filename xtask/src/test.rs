@@ -17,8 +17,8 @@ use crate::{Verdict, codegen, conformance, process, talk, tidy};
 
 pub(crate) const ABOUT: &str = "\
 Run every check there is, the same here and in CI: format, lints, tidy, tests, generated files, dependencies \
-(`cargo deny`), the HTTP interface against other people's validators (peers), MCP against other people's clients \
-(clients) and against the official conformance suite (conformance).
+(`cargo deny`), the schemas and the HTTP interface against other people's validators (peers), MCP against other \
+people's clients (clients) and against the official conformance suite (conformance).
 
 What is missing is set up under target/xtask: cargo-deny by `cargo install`, the others' programs in a Python \
 environment and from npm, with a Node of their own where the installed one is too old. PostgreSQL 14 or later is the \

@@ -1,6 +1,7 @@
-//! The HTTP interface as others see it: our OpenAPI document through a validator, our server through a fuzzer.
+//! What we publish as others see it: our schemas and our OpenAPI document through validators, our server through a
+//! fuzzer.
 //!
-//! Both are Python programs; without Python or a registry the step is skipped.
+//! All are Python programs; without Python or a registry the step is skipped.
 
 use std::fs;
 use std::io::{Read as _, Write as _};
@@ -24,6 +25,8 @@ pub(super) fn run(workspace: &Workspace, rounds: Rounds) -> anyhow::Result<Outco
         Ok(python) => python,
         Err(err) => return Ok(Outcome::Skipped(format!("no Python environment: {err:#}"))),
     };
+    let schemas = workspace.root().join("xtask/peers/contracts.py");
+    process::succeed(python.script(&schemas).arg(workspace.root().join("contracts")))?;
     let binary = workspace.build("countersign", "countersign", Profile::Debug)?;
     let folder = tempfile::tempdir().context("cannot create a temporary folder")?;
     let server = Server::start(&binary, &["serve", "--listen", "127.0.0.1:0"], folder.path())?;
