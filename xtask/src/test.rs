@@ -4,6 +4,7 @@
 
 mod clients;
 mod deny;
+mod extending;
 mod peers;
 
 use std::process::Command;
@@ -16,9 +17,10 @@ use crate::workspace::Workspace;
 use crate::{Verdict, codegen, conformance, process, talk, tidy};
 
 pub(crate) const ABOUT: &str = "\
-Run every check there is, the same here and in CI: format, lints, tidy, tests, generated files, dependencies \
-(`cargo deny`), the schemas and the HTTP interface against other people's validators (peers), MCP against other \
-people's clients (clients) and against the official conformance suite (conformance).
+Run every check there is, the same here and in CI: format, lints, tidy, tests, generated files, what \
+docs/extending.md tells people to do (extending), dependencies (`cargo deny`), the schemas and the HTTP interface \
+against other people's validators (peers), MCP against other people's clients (clients) and against the official \
+conformance suite (conformance).
 
 What is missing is set up under target/xtask: cargo-deny by `cargo install`, the others' programs in a Python \
 environment and from npm, with a Node of their own where the installed one is too old. PostgreSQL 14 or later is the \
@@ -37,7 +39,7 @@ pub(crate) struct Options {
     /// More rounds: sets `COUNTERSIGN_LONG=1` for the tests
     #[arg(long)]
     long: bool,
-    /// Run these steps only: fmt, clippy, tidy, test, doc, codegen, deny, peers, clients, conformance
+    /// Run these steps only: fmt, clippy, tidy, test, doc, codegen, extending, deny, peers, clients, conformance
     #[arg(long, value_name = "STEP", value_parser = STEPS.map(|step| step.name))]
     only: Vec<String>,
     /// A skipped step is a failure
@@ -82,7 +84,7 @@ enum Needs {
     Peers,
 }
 
-const STEPS: [Step; 10] = [
+const STEPS: [Step; 11] = [
     Step { name: "fmt", needs: Needs::Cargo, run: |workspace, _| cargo(workspace, &["fmt", "--all", "--check"]) },
     Step {
         name: "clippy",
@@ -101,6 +103,7 @@ const STEPS: [Step; 10] = [
         needs: Needs::Cargo,
         run: |workspace, _| Ok(judged(codegen::check(workspace)?, "run cargo xtask codegen")),
     },
+    Step { name: "extending", needs: Needs::Cargo, run: |workspace, _| extending::run(workspace) },
     Step { name: "deny", needs: Needs::Peers, run: |workspace, _| deny::run(workspace) },
     Step { name: "peers", needs: Needs::Peers, run: peers::run },
     Step { name: "clients", needs: Needs::Peers, run: |workspace, _| clients::run(workspace) },

@@ -39,6 +39,11 @@ impl Workspace {
         self.metadata.target_directory.as_std_path()
     }
 
+    /// Where cargo keeps what it compiles: the same folder, unless somebody wants it elsewhere.
+    pub(crate) fn build_folder(&self) -> &Path {
+        self.metadata.build_directory.as_ref().map_or(self.target(), |folder| folder.as_std_path())
+    }
+
     /// Where tools that we set up for ourselves live; safe to delete at any time.
     pub(crate) fn peers(&self) -> PathBuf {
         self.target().join("xtask")
@@ -67,4 +72,12 @@ impl Workspace {
         process::succeed(&mut self.cargo(&["build", "--quiet", "--package", package, "--example", example]))?;
         Ok(self.target().join("debug/examples").join(example))
     }
+}
+
+/// The files of a checkout, from its root, with `/`: tracked ones and new ones that git does not ignore.
+pub(crate) fn listed(root: &Path) -> anyhow::Result<Vec<String>> {
+    let mut git = Command::new("git");
+    git.args(["ls-files", "-z", "--cached", "--others", "--exclude-standard"]).current_dir(root);
+    let list = process::output(&mut git)?;
+    Ok(list.split_terminator('\0').map(str::to_owned).collect())
 }

@@ -2,12 +2,11 @@
 
 use std::io::ErrorKind;
 use std::path::Path;
-use std::process::Command;
 
 use anyhow::Context as _;
 
 use super::lexer::{self, Line};
-use crate::process;
+use crate::workspace;
 
 #[derive(Debug)]
 pub(super) struct Tree {
@@ -26,16 +25,11 @@ pub(super) struct TextFile {
 
 impl Tree {
     pub(super) fn load(root: &Path) -> anyhow::Result<Self> {
-        let list = process::output(
-            Command::new("git")
-                .args(["ls-files", "-z", "--cached", "--others", "--exclude-standard"])
-                .current_dir(root),
-        )?;
         let mut files = Vec::new();
-        for path in list.split('\0').filter(|path| !path.is_empty()) {
-            match std::fs::read(root.join(path)) {
+        for path in workspace::listed(root)? {
+            match std::fs::read(root.join(&path)) {
                 // What is not UTF-8 is not text.
-                Ok(bytes) => files.extend(String::from_utf8(bytes).ok().map(|text| TextFile::new(path, text))),
+                Ok(bytes) => files.extend(String::from_utf8(bytes).ok().map(|text| TextFile::new(&path, text))),
                 // Deleted here and not yet in the index, a submodule, or a link to a folder.
                 Err(err) if matches!(err.kind(), ErrorKind::NotFound | ErrorKind::IsADirectory) => {}
                 Err(err) => return Err(err).with_context(|| format!("cannot read `{path}`")),
