@@ -18,7 +18,8 @@ pub(crate) fn invalid_inputs(schema: &Value, valid: &Value) -> Vec<Spoiled> {
         spoiled.push((format!("`{name}` missing"), Value::Object(members)));
     }
     for (name, property) in schema["properties"].as_object().into_iter().flatten() {
-        let values = wrong_types(property).into_iter().chain(out_of_bounds(property));
+        let choices = choices(property);
+        let values = wrong_types(&choices).into_iter().chain(choices.iter().flat_map(|choice| out_of_bounds(choice)));
         spoiled.extend(values.map(|(what, value)| (format!("`{name}` {what}"), with(valid, name, value))));
     }
     spoiled
@@ -30,12 +31,16 @@ fn with(valid: &Value, name: &str, value: Value) -> Value {
     Value::Object(members)
 }
 
-fn wrong_types(property: &Value) -> Vec<Spoiled> {
-    let kinds: Vec<&str> = match &property["type"] {
-        Value::String(kind) => vec![kind],
-        Value::Array(kinds) => kinds.iter().filter_map(Value::as_str).collect(),
-        Value::Null | Value::Bool(_) | Value::Number(_) | Value::Object(_) => return Vec::new(),
-    };
+/// What an argument may be: what may be null is a choice of two.
+fn choices(property: &Value) -> Vec<&Value> {
+    property["anyOf"].as_array().map_or_else(|| vec![property], |choices| choices.iter().collect())
+}
+
+fn wrong_types(choices: &[&Value]) -> Vec<Spoiled> {
+    let kinds: Vec<&str> = choices.iter().filter_map(|choice| choice["type"].as_str()).collect();
+    if kinds.len() < choices.len() {
+        return Vec::new();
+    }
     let specimens = [
         ("null", Value::Null),
         ("boolean", json!(true)),
@@ -86,7 +91,7 @@ fn each_constraint_of_a_schema_is_broken_once() {
     let schema = json!({
         "properties": {
             "name": {"type": "string", "minLength": 2, "maxLength": 4, "pattern": "^a"},
-            "kind": {"type": ["string", "null"], "enum": ["a"]},
+            "kind": {"anyOf": [{"type": "string", "enum": ["a"]}, {"type": "null"}]},
             "count": {"type": "integer", "minimum": 1, "maximum": 9},
         },
         "required": ["name"],
