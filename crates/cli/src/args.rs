@@ -47,6 +47,8 @@ pub(crate) enum Command {
     /// Show, export or check tool contracts
     #[command(subcommand)]
     Contracts(ContractsCommand),
+    /// Judge every tool of upstream servers against the rules for contracts
+    Check(CheckArguments),
     /// Figures per tool, of all processes on this data folder
     Stats {
         /// Only what happened in this time, such as 1h or 7d
@@ -76,6 +78,12 @@ pub(crate) enum Command {
     },
     /// Look for whatever could keep Countersign from working here
     Doctor,
+    /// Runs an upstream program so that nothing of it is left behind
+    #[command(hide = true, disable_help_flag = true)]
+    Supervise {
+        #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
+        program: Vec<std::ffi::OsString>,
+    },
     /// Print a completion script for a shell
     Completions { shell: Shell },
     /// Print the manual page, or that of one command
@@ -95,6 +103,22 @@ pub(crate) struct CallArguments {
     /// All arguments as one JSON object; - reads it from stdin
     #[arg(long, value_name = "JSON")]
     pub(crate) args: Option<String>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct CheckArguments {
+    /// Servers from the configuration [default: all]
+    #[arg(value_name = "SERVER")]
+    pub(crate) servers: Vec<String>,
+    /// A server that is not configured: what starts it, as one text
+    #[arg(long, value_name = "COMMAND", conflicts_with_all = ["servers", "url"])]
+    pub(crate) command: Option<String>,
+    /// A server that is not configured: its URL
+    #[arg(long, value_name = "URL", conflicts_with = "servers")]
+    pub(crate) url: Option<String>,
+    /// Print a report in Markdown
+    #[arg(long, conflicts_with = "json")]
+    pub(crate) markdown: bool,
 }
 
 #[derive(Debug, Subcommand)]

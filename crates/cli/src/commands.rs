@@ -3,6 +3,7 @@
 mod approvals;
 mod audit;
 mod call;
+mod check;
 mod client;
 mod completions;
 mod config;
@@ -22,11 +23,13 @@ use crate::failure::CommandError;
 pub(crate) fn run(arguments: Arguments) -> Result<ExitCode, CommandError> {
     let common = arguments.common;
     let done = match arguments.command {
+        Command::Supervise { program } => return supervise(&program),
         Command::Serve { listen } => return serve::run(&common, listen),
         Command::Mcp => return mcp::run(&common),
         Command::Tools => tools::run(&common),
         Command::Call(call) => call::run(&common, &call),
         Command::Contracts(command) => contracts::run(&common, command),
+        Command::Check(arguments) => check::run(&common, &arguments),
         Command::Stats { since } => stats::run(&common, since.as_deref()),
         Command::Approvals { command, watch } => approvals::run(&common, command, watch),
         Command::Audit { command } => audit::run(&common, command),
@@ -37,4 +40,12 @@ pub(crate) fn run(arguments: Arguments) -> Result<ExitCode, CommandError> {
         Command::Man { command } => man::run(command.as_deref()),
     };
     done.map(|()| ExitCode::Ok)
+}
+
+/// The exit code is the program's.
+fn supervise(program: &[std::ffi::OsString]) -> Result<ExitCode, CommandError> {
+    match countersign_upstream::supervise(program) {
+        Ok(code) => std::process::exit(i32::from(code)),
+        Err(error) => Err(CommandError::new(ExitCode::Unreachable, error)),
+    }
 }

@@ -26,6 +26,7 @@ use std::time::Duration;
 
 use countersign_contract::{Access, Approval, Schema, ToolName};
 use countersign_store::Place;
+use countersign_upstream::ServerSpec;
 
 pub(crate) use self::environment::Environment;
 pub(crate) use self::file::config_schema;
@@ -77,6 +78,8 @@ pub(crate) struct Config {
     pub(crate) log: Log,
     pub(crate) audit: Switch,
     pub(crate) contracts: Contracts,
+    /// Upstream servers, in the order of their names.
+    pub(crate) servers: Vec<ServerSpec>,
     pub(crate) sources: Sources,
 }
 

@@ -8,6 +8,7 @@ mod logging;
 mod output;
 mod reload;
 mod signals;
+mod upstreams;
 mod wiring;
 
 use std::process::ExitCode;

@@ -11,6 +11,7 @@ use countersign_transports::Service;
 use crate::args::Common;
 use crate::config::{Config, changed_keys};
 use crate::signals::ReloadSignal;
+use crate::upstreams::Upstreams;
 use crate::wiring;
 
 /// Looking at the clock of one file costs nothing, works on every file system and sees through every way of saving.
@@ -23,6 +24,7 @@ pub(crate) struct Reloader {
     pub(crate) listen: Option<String>,
     pub(crate) gate: Arc<Gate>,
     pub(crate) service: Arc<Service>,
+    pub(crate) upstreams: Arc<Upstreams>,
     pub(crate) signal: ReloadSignal,
 }
 
@@ -75,6 +77,7 @@ impl Reloader {
         }
         let changed = changed_keys(current, &new);
         self.gate.replace_policy(wiring::policy(&new));
+        self.upstreams.replace(&new);
         self.service.replace_auth(wiring::auth(&new));
         if !changed.applied.is_empty() {
             tracing::info!(keys = changed.applied.join(", "), "configuration applied");

@@ -3,9 +3,10 @@
 use std::collections::BTreeSet;
 use std::net::SocketAddr;
 use std::sync::Arc;
+use std::time::Duration;
 
 use anyhow::Context as _;
-use countersign_contract::{Access, BoxFuture, Caller, HeldCalls, ToolName, closest};
+use countersign_contract::{Access, AnyTool, BoxFuture, Caller, HeldCalls, ToolName, closest};
 use countersign_host::{Catalog, ContractDocuments, Gate, Metrics, People, Policy, Recorder, Signpost};
 use countersign_repo::{AppendOnly, Root};
 use countersign_store::{Store, StoreError, Tasks, create_data_folder};
@@ -14,6 +15,7 @@ use countersign_transports::{Auth, ExitCode, Mcp, Readiness, SealKey, Token, Tok
 use serde_json::json;
 use tokio::runtime::{Builder, Runtime};
 use tokio::signal::unix::{SignalKind, signal};
+use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 use crate::args::Common;
@@ -21,6 +23,7 @@ use crate::config::{Config, DEFAULT_NAMES, Environment, Overrides, Switch};
 use crate::failure::CommandError;
 use crate::logging::{self, LogFile, LogFileError, Stderr};
 use crate::output::Format;
+use crate::upstreams::Upstreams;
 
 /// Validators recurse with schema and value; both are bounded, and the bounds fit into this several times.
 const STACK_BYTES: usize = 8 * 1024 * 1024;
@@ -50,8 +53,13 @@ pub(crate) fn owner() -> Arc<Caller> {
     Arc::new(Caller { name: "local".into(), access: Access::All, approver: false })
 }
 
-/// The selected tools. A name that no tool has is a mistake in the configuration.
+/// Our own tools that are selected.
 pub(crate) fn catalog(config: &Config, tasks: Tasks) -> Result<Catalog, CommandError> {
+    Ok(Catalog::new(own_tools(config, tasks)?).context("two built-in tools have the same name")?)
+}
+
+/// A name that no tool has is a mistake in the configuration.
+pub(crate) fn own_tools(config: &Config, tasks: Tasks) -> Result<Vec<Arc<dyn AnyTool>>, CommandError> {
     let mut tools = countersign_tools::all(&materials(config, tasks)?).context("a built-in contract is broken")?;
     if let Access::Only(selected) = &config.tools {
         let known: BTreeSet<_> = tools.iter().map(|tool| tool.contract().name.clone()).collect();
@@ -64,7 +72,7 @@ pub(crate) fn catalog(config: &Config, tasks: Tasks) -> Result<Catalog, CommandE
         }
         tools.retain(|tool| selected.contains(&tool.contract().name));
     }
-    Ok(Catalog::new(tools).context("two built-in tools have the same name")?)
+    Ok(tools)
 }
 
 /// What tools work on; our own files are nobody's material.
@@ -105,7 +113,8 @@ pub(crate) fn unknown_names(config: &Config, catalog: &Catalog) -> Vec<String> {
     let mut unknown = Vec::new();
     for (key, names) in named {
         for name in names.into_iter().map(ToolName::as_str) {
-            if !known.contains(&name) && !DEFAULT_NAMES.contains(&name) {
+            let upstream = config.servers.iter().any(|server| server.may_have(name));
+            if !upstream && !known.contains(&name) && !DEFAULT_NAMES.contains(&name) {
                 let meant = closest(name, known.iter().copied()).map(|close| format!("; did you mean `{close}`?"));
                 unknown.push(format!("`{key}` names `{name}`, which is not a tool here{}", meant.unwrap_or_default()));
             }
@@ -146,6 +155,10 @@ pub(crate) struct Host {
     pub(crate) gate: Arc<Gate>,
     pub(crate) store: Arc<Store>,
     pub(crate) held_calls: Arc<dyn HeldCalls>,
+    pub(crate) upstreams: Arc<Upstreams>,
+    /// What follows the upstream servers; ended by `stopping`.
+    following: TaskTracker,
+    stopping: CancellationToken,
     key: SealKey,
     log: Option<Arc<LogFile>>,
 }
@@ -162,8 +175,10 @@ impl Host {
         // The data folder first: it sets up its own protection before the log goes into it.
         create_data_folder(&config.data_dir).map_err(store_error)?;
         let store = Arc::new(Store::open(&config.database).await.map_err(store_error)?);
-        let catalog = catalog(config, store.tasks())?;
+        let own = own_tools(config, store.tasks())?;
         let log = logging::start(&config.log.file, logging::filter(config.log.level), stderr).map_err(log_error)?;
+        let upstreams = Arc::new(Upstreams::start(config, own));
+        let catalog = upstreams.catalog();
         for unknown in unknown_names(config, &catalog) {
             tracing::warn!("{unknown}");
         }
@@ -181,7 +196,22 @@ impl Host {
         let gate = Arc::new(Gate::new(catalog, policy(config), Arc::new(people), recorder));
         let key = store.shared_key("request_state").await.map_err(store_error)?;
         let key = SealKey::from_bytes(key.try_into().map_err(|_| anyhow::anyhow!("the shared key is damaged"))?);
-        Ok(Self { gate, store, held_calls, key, log })
+        let (following, stopping) = (TaskTracker::new(), CancellationToken::new());
+        let (followed, changing) = (Arc::clone(&upstreams), Arc::clone(&gate));
+        let stop = stopping.clone();
+        following.spawn(async move {
+            tokio::select! {
+                () = followed.follow(&changing) => {}
+                () = stop.cancelled() => {}
+            }
+        });
+        Ok(Self { gate, store, held_calls, upstreams, following, stopping, key, log })
+    }
+
+    /// Lets upstream servers come, but not for longer than this.
+    pub(crate) async fn await_upstreams(&self, within: Duration) {
+        self.upstreams.settle(within).await;
+        self.gate.replace_catalog(self.upstreams.catalog());
     }
 
     /// The tools, and their contracts as resources.
@@ -191,6 +221,10 @@ impl Host {
 
     /// Writes what is waiting; nothing may call any more.
     pub(crate) async fn stop(self) {
+        self.stopping.cancel();
+        self.following.close();
+        self.following.wait().await;
+        self.upstreams.close().await;
         let tasks = &self.gate.recorder().tasks;
         tasks.close();
         tasks.wait().await;

@@ -10,6 +10,9 @@ pub enum Content {
     Image { data: String, mime_type: String },
     Audio { data: String, mime_type: String },
     Resource { resource: ResourceContents },
+    /// One of an upstream's, as it came.
+    #[serde(untagged)]
+    Other(serde_json::Map<String, serde_json::Value>),
 }
 
 /// What a resource holds.

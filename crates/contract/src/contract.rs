@@ -1,11 +1,14 @@
 //! The contract: everything a tool promises, in one value that the host enforces and documents are generated from.
 
+mod upstream;
+
 use std::str::FromStr;
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
+pub use self::upstream::{FromServer, UpstreamTerms};
 use crate::schema::derive_tool_schema;
 use crate::{Code, Digest, Effect, InvalidToolName, Mistake, Rejection, Schema, SchemaRejected, Tool, ToolName};
 
@@ -26,6 +29,8 @@ pub struct Contract {
     pub error: Schema,
     pub terms: Terms,
     pub digest: Digest,
+    /// Absent for our own.
+    pub from_server: Option<Box<FromServer>>,
 }
 
 /// What the types cannot say. Every field has a harmless default.
@@ -169,14 +174,24 @@ impl Contract {
             error: compile("error", error)?,
             terms,
             digest: Digest::of_bytes(b""),
+            from_server: None,
         };
         contract.digest = Digest::of_json(&contract.definition());
         Ok(contract)
     }
 
-    /// Success or error, with an object at the root: clients drop tools whose output schema has another.
+    /// Success or error, with an object at the root: clients drop tools whose output schema has another. Of an upstream
+    /// tool, what its server published: its references would lead nowhere inside of another schema.
     pub fn output_schema(&self) -> Value {
+        if self.from_server.is_some() {
+            return self.success.raw().clone();
+        }
         json!({"type": "object", "oneOf": [self.success.raw(), self.error.raw()]})
+    }
+
+    /// Whether every answer has a structured value that fits [`Self::output_schema`], failures included.
+    pub fn is_structured(&self) -> bool {
+        self.from_server.as_ref().is_none_or(|origin| origin.structured)
     }
 
     /// What a caller can see of the tool before calling it: the digest is over exactly this.
@@ -207,7 +222,11 @@ impl Contract {
 
     /// Refuses arguments that break the input schema, in the document's own words where it has some.
     pub fn check_arguments(&self, arguments: &Value) -> Result<(), Rejection> {
-        let mistakes = self.input.mistakes(arguments);
+        let mut mistakes = self.input.mistakes(arguments);
+        if let Some(origin) = &self.from_server {
+            let undeclared = origin.undeclared(arguments).into_iter();
+            mistakes.extend(undeclared.filter(|new| mistakes.iter().all(|known| known.path != new.path)).collect::<Vec<_>>());
+        }
         if mistakes.is_empty() {
             return Ok(());
         }

@@ -35,7 +35,8 @@ pub use client::{Answers, Capability, Client, ClientSide, InputRequired, Questio
 pub use code::Code;
 pub use content::{Content, ResourceBody, ResourceContents};
 pub use contract::{
-    Approval, Contract, ErrorField, ErrorForm, Example, InvalidContract, Limits, Normalisation, Sentence, Terms,
+    Approval, Contract, ErrorField, ErrorForm, Example, FromServer, InvalidContract, Limits, Normalisation, Sentence,
+    Terms, UpstreamTerms,
 };
 pub use digest::{Digest, canonical_json};
 pub use document::{contract_file, contracts_markdown, examples_markdown};

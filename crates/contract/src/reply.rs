@@ -17,6 +17,8 @@ pub struct Reply {
     pub failure: Option<Failure>,
     /// What a tool shows instead of `text`, where it has more to show.
     pub content: Option<Vec<Content>>,
+    /// Whether the published output schema speaks of `structured`. Where it does not, a client gets only what is shown.
+    pub promised: bool,
 }
 
 /// What a tool gives: a value that is checked against its contract, and what to show beside it.

@@ -213,7 +213,7 @@ async fn close(
         Ok(Output { structured, content }) => {
             let text = Arc::new(to_json(&structured));
             recording.answered(&text).await;
-            return Ok(Reply { structured, text, failure: None, content });
+            return Ok(Reply { structured, text, failure: None, content, promised: contract.is_structured() });
         }
         // Dropping the recording notes that the call was abandoned.
         Err(ToolError::Cancelled) => return Err(NoAnswer::Cancelled),
@@ -236,7 +236,9 @@ async fn close(
     }
     let text = Arc::new(to_json(&structured));
     recording.failed(failure.code, text.len()).await;
-    Ok(Reply { structured, text, failure: Some(failure), content: None })
+    // An upstream's schema knows nothing of our failures.
+    let promised = contract.from_server.is_none();
+    Ok(Reply { structured, text, failure: Some(failure), content: None, promised })
 }
 
 /// Two audiences: what the caller can act on goes out, what we broke goes to the log under the request's id.

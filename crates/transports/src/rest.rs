@@ -47,6 +47,16 @@ pub struct Service {
     in_flight: Semaphore,
     mcp: Streamable,
     approvals: Option<Arc<dyn HeldCalls>>,
+    servers: ServerReports,
+}
+
+/// How upstream servers do, as JSON.
+struct ServerReports(Box<dyn Fn() -> Value + Send + Sync>);
+
+impl std::fmt::Debug for ServerReports {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        formatter.write_str("ServerReports")
+    }
 }
 
 /// Whether calls can be served right now; the reason if not.
@@ -58,7 +68,15 @@ impl Service {
     pub fn new(mcp: Mcp, auth: Auth, guard: Guard, readiness: Arc<dyn Readiness>, max_body: usize) -> Self {
         let (gate, in_flight) = (Arc::clone(mcp.gate()), Semaphore::new(MAX_IN_FLIGHT));
         let mcp = Streamable::new(mcp, max_body);
-        Self { gate, auth: ArcSwap::from_pointee(auth), guard, readiness, max_body, in_flight, mcp, approvals: None }
+        let servers = ServerReports(Box::new(|| json!({"servers": []})));
+        let (auth, approvals) = (ArcSwap::from_pointee(auth), None);
+        Self { gate, auth, guard, readiness, max_body, in_flight, mcp, approvals, servers }
+    }
+
+    /// What `/v1/servers` shows.
+    #[must_use]
+    pub fn with_servers(self, report: impl Fn() -> Value + Send + Sync + 'static) -> Self {
+        Self { servers: ServerReports(Box::new(report)), ..self }
     }
 
     /// Where approvers find the calls that wait for them.
@@ -112,6 +130,7 @@ impl Service {
             Route::Tools => Ok(self.list_tools(&asked.caller)),
             Route::Approvals => self.list_approvals(&asked.caller).await,
             Route::Approval(id) => self.approval(id, asked).await,
+            Route::Servers => self.list_servers(&asked.caller),
             Route::Stats => Ok(self.stats(&asked.caller)),
             Route::OpenApi => Ok(self.show_openapi(&asked.caller)),
             Route::Metrics => self.metrics(&asked.caller),
@@ -165,6 +184,14 @@ impl Service {
         let catalog = self.gate.catalog();
         let found = catalog.find(tool, caller).ok_or_else(|| Problem::unknown_tool(tool))?;
         Ok(json_response(StatusCode::OK, description(found.contract()).to_string()))
+    }
+
+    fn list_servers(&self, caller: &Caller) -> Result<Response, Problem> {
+        if caller.access != Access::All {
+            let error = "The servers name every tool, so only a caller who may use them all may see them";
+            return Err(Problem::new(StatusCode::FORBIDDEN, Code::AccessDenied, error));
+        }
+        Ok(json_response(StatusCode::OK, (self.servers.0)().to_string()))
     }
 
     fn stats(&self, caller: &Caller) -> Response {

@@ -1,6 +1,7 @@
 //! `countersign call TOOL`: one call through the gate, in this process.
 
 use std::io::Read as _;
+use std::time::Duration;
 
 use anyhow::Context as _;
 use countersign_contract::{Client, Contract, Progress, parse_json};
@@ -11,20 +12,41 @@ use serde_json::{Map, Value};
 use tokio_util::sync::CancellationToken;
 
 use crate::args::{CallArguments, Common};
+use crate::config::Config;
 use crate::failure::{CommandError, CommandResult};
 use crate::logging::Stderr;
 use crate::signals::StopSignals;
 use crate::{output, wiring};
 
+/// A server that has to be fetched first takes its time.
+const UPSTREAMS_PATIENCE: Duration = Duration::from_secs(30);
+
 pub(super) fn run(common: &Common, call: &CallArguments) -> CommandResult {
     let config = wiring::load(common, None)?;
-    let catalog = wiring::catalog(&config, Tasks::nowhere())?;
+    let own = wiring::catalog(&config, Tasks::nowhere())?;
     let caller = wiring::owner();
-    let tool = catalog.find(&call.tool, &caller).ok_or_else(|| wiring::unknown_tool(&call.tool, &catalog))?;
-    let arguments = arguments(call, tool.contract())?;
+    let is_own = own.find(&call.tool, &caller).is_some();
+    if !is_own && config.servers.is_empty() {
+        return Err(wiring::unknown_tool(&call.tool, &own));
+    }
+    // Nobody is waited for in vain.
+    let config = if is_own { Config { servers: Vec::new(), ..config } } else { config };
     wiring::runtime()?.block_on(async {
         let mut stop = StopSignals::listen().context("cannot listen for signals")?;
         let host = wiring::Host::start(&config, Stderr::Warnings, None).await?;
+        host.await_upstreams(UPSTREAMS_PATIENCE).await;
+        let catalog = host.gate.catalog();
+        let arguments = match catalog.find(&call.tool, &caller) {
+            Some(tool) => arguments(call, tool.contract()),
+            None => Err(wiring::unknown_tool(&call.tool, &catalog)),
+        };
+        let arguments = match arguments {
+            Ok(arguments) => arguments,
+            Err(error) => {
+                host.stop().await;
+                return Err(error);
+            }
+        };
         let request = Call {
             tool: call.tool.clone(),
             arguments,

@@ -1,5 +1,7 @@
 //! `countersign mcp`: MCP on stdin and stdout, until the client closes its side or somebody asks to stop.
 
+use std::time::Duration;
+
 use countersign_transports::{ExitCode, StdioEnd};
 
 use crate::args::Common;
@@ -8,12 +10,17 @@ use crate::logging::Stderr;
 use crate::signals::{Stop, StopSignals};
 use crate::wiring;
 
+/// Clients give a server some seconds to start; whoever comes later is announced.
+const UPSTREAMS_PATIENCE: Duration = Duration::from_secs(5);
+
 pub(super) fn run(common: &Common) -> Result<ExitCode, CommandError> {
     let config = wiring::load(common, None)?;
     let runtime = wiring::runtime()?;
     let served = runtime.block_on(async {
         let mut signals = StopSignals::listen().map_err(anyhow::Error::new)?;
         let host = wiring::Host::start(&config, Stderr::Warnings, None).await?;
+        // Many clients ask for the list once, and at once.
+        host.await_upstreams(UPSTREAMS_PATIENCE).await;
         let mut stop = None;
         let served = host.mcp().serve_stdio(wiring::owner(), async { stop = Some(signals.next().await) }).await;
         host.stop().await;

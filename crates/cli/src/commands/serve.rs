@@ -40,12 +40,15 @@ async fn serve(common: &Common, listen: Option<String>, config: Config) -> Resul
     let readiness = Arc::new(wiring::StoreReadiness(Arc::clone(&host.store)));
     let max_body = usize::try_from(config.http.max_body).unwrap_or(usize::MAX);
     let service = Service::new(host.mcp(), wiring::auth(&config), guard, readiness, max_body);
-    let service = Arc::new(service.with_approvals(Arc::clone(&host.held_calls)));
+    let upstreams = Arc::clone(&host.upstreams);
+    let service = service.with_approvals(Arc::clone(&host.held_calls)).with_servers(move || upstreams.report());
+    let service = Arc::new(service);
     let app = Guarded::new(Arc::clone(&service));
     let mut stop_signals = StopSignals::listen().context("cannot listen for signals")?;
     let signal = ReloadSignal::listen().context("cannot listen for signals")?;
     let common = Common { config: config.sources.file.clone(), ..common.clone() };
-    let reloader = Reloader { common, listen, gate: Arc::clone(&host.gate), service, signal };
+    let upstreams = Arc::clone(&host.upstreams);
+    let reloader = Reloader { common, listen, gate: Arc::clone(&host.gate), service, upstreams, signal };
     let following = reloader.follow(config.clone());
     announce(&config, address, &host)?;
     let (stopping, hurrying) = (CancellationToken::new(), CancellationToken::new());

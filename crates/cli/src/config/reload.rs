@@ -28,10 +28,15 @@ pub(crate) fn changed_keys(old: &Config, new: &Config) -> ChangedKeys {
         log,
         audit,
         contracts,
+        servers,
         sources: _,
     } = old;
-    let at_once =
-        [("auth", *tokens != new.tokens), ("limits", *limits != new.limits), ("approval", *approval != new.approval)];
+    let at_once = [
+        ("auth", *tokens != new.tokens),
+        ("limits", *limits != new.limits),
+        ("approval", *approval != new.approval),
+        ("servers", *servers != new.servers),
+    ];
     let at_restart = [
         ("root", *root != new.root),
         ("data_dir", *data_dir != new.data_dir),

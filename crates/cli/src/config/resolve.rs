@@ -2,6 +2,7 @@
 //! default, so that the next one is looked at too; a configuration with any mistake is never handed out.
 
 mod access;
+mod servers;
 
 use std::collections::BTreeMap;
 use std::fmt::Display;
@@ -41,6 +42,7 @@ pub(super) fn resolve(layers: &Layers, base: &Path, mistakes: &mut Vec<ConfigMis
     };
     let http = checks.http(&file.http);
     checks.require_auth(http.listen, &tokens);
+    let servers = checks.servers(&file);
     Config {
         root: checks.path(&["root"], &file.root),
         database: checks.database(&file.database, &data_dir),
@@ -62,6 +64,7 @@ pub(super) fn resolve(layers: &Layers, base: &Path, mistakes: &mut Vec<ConfigMis
             overlays: checks.path(&["contracts", "overlays"], &file.contracts.overlays),
             lockfile: checks.path(&["contracts", "lockfile"], &file.contracts.lockfile),
         },
+        servers,
         sources: sources(layers),
     }
 }
@@ -107,12 +110,6 @@ impl Checks<'_> {
     }
 
     fn refuse_unavailable(&mut self, file: &ConfigFile) {
-        let servers = [("servers", &file.servers), ("mcpServers", &file.mcp_servers)];
-        for (key, servers) in servers {
-            if !servers.is_empty() {
-                self.report(&[key], Aim::Key, format!("{UNAVAILABLE}: upstream servers cannot be connected yet"));
-            }
-        }
         if file.auth.oauth.is_some() {
             self.report(&["auth", "oauth"], Aim::Key, format!("{UNAVAILABLE}; use `auth.tokens`"));
         }

@@ -241,38 +241,44 @@ pub(crate) enum Switch {
 #[serde(default, deny_unknown_fields)]
 pub(super) struct ServerFile {
     /// The program to start, for a server on stdin and stdout.
-    command: Option<String>,
+    pub(super) command: Option<String>,
     /// Its arguments.
-    args: Vec<String>,
+    pub(super) args: Vec<String>,
     /// Its environment; nothing else is passed on.
-    env: BTreeMap<String, Secret>,
+    pub(super) env: BTreeMap<String, Secret>,
     /// The server's URL, for a server over HTTP.
-    url: Option<String>,
+    pub(super) url: Option<String>,
     /// Headers of every request.
-    headers: BTreeMap<String, Secret>,
+    pub(super) headers: BTreeMap<String, Secret>,
     /// Which of its tools are taken, and under which names.
-    tools: ServerToolsFile,
+    pub(super) tools: ServerToolsFile,
     /// Who must agree before one of its tools runs.
     #[schemars(with = "Approval")]
     #[serde(skip_serializing_if = "Option::is_none")]
-    approval: Option<Approval>,
+    pub(super) approval: Option<Approval>,
     /// What the program may do on this machine.
-    sandbox: Map<String, Value>,
+    pub(super) sandbox: Map<String, Value>,
     /// How long a call may take.
     #[schemars(with = "DurationText")]
     #[serde(skip_serializing_if = "Option::is_none")]
-    timeout: Option<DurationText>,
-    /// What its tools' names start with, instead of the server's name.
-    prefix: Option<String>,
+    pub(super) timeout: Option<DurationText>,
+    /// What its tools' names start with, instead of the server's name; `none` for nothing.
+    pub(super) prefix: Option<String>,
 }
 
 #[derive(Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub(super) struct ServerToolsFile {
+    /// Where given, all others are left out.
+    #[schemars(with = "Vec<String>")]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) allow: Option<Vec<String>>,
     /// Tools that are left out.
-    deny: Vec<String>,
+    pub(super) deny: Vec<String>,
     /// Tools that get another name: `{old: new}`.
-    rename: BTreeMap<String, String>,
+    pub(super) rename: BTreeMap<String, String>,
+    /// Reasons against a tool that you have looked at and that do not count: `{tool: [instructions]}`.
+    pub(super) waive: BTreeMap<String, Vec<String>>,
 }
 
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]

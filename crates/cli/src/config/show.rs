@@ -1,13 +1,16 @@
 //! The configuration that holds, written the way a file is written, with `***` for every secret.
 
+use std::collections::BTreeMap;
+
 use countersign_contract::Access;
 use countersign_store::Place;
+use countersign_upstream::{Prefix, Reach, ServerSpec};
 use serde_json::Value;
 
 use super::file::ConfigFile;
 use super::sections::{
     AuthFile, ContextFile, ContractsFile, EmbedderFile, EndpointFile, FileIoFile, HttpFile, LimitsFile, LogFile,
-    MemoryFile, SystemAuditFile, TokenFile, WebFetchFile,
+    MemoryFile, ServerFile, ServerToolsFile, SystemAuditFile, TokenFile, WebFetchFile,
 };
 use super::values::{PerMinute, Secret, SizeText, ToolsText};
 use super::{Config, Context, Embedder, Http, Limits, Token, WebFetch};
@@ -45,10 +48,37 @@ impl Config {
                 overlays: self.contracts.overlays.clone(),
                 lockfile: self.contracts.lockfile.clone(),
             },
+            servers: self.servers.iter().map(|spec| (spec.name.to_string(), server(spec))).collect(),
             // What this version does not have was refused on the way in.
             ..ConfigFile::default()
         }
     }
+}
+
+fn server(spec: &ServerSpec) -> ServerFile {
+    let hidden = |names: &BTreeMap<String, String>| names.keys().map(|name| (name.clone(), Secret::hidden())).collect();
+    let mut file = ServerFile {
+        tools: ServerToolsFile {
+            allow: spec.tools.allow.as_ref().map(|names| names.iter().cloned().collect()),
+            deny: spec.tools.deny.iter().cloned().collect(),
+            rename: spec.tools.rename.clone(),
+            waive: spec.tools.waive.iter().map(|(tool, kinds)| (tool.clone(), kinds.iter().cloned().collect())).collect(),
+        },
+        approval: spec.approval,
+        timeout: spec.timeout.map(Into::into),
+        prefix: Some(match &spec.prefix {
+            Prefix::Name(name) => name.to_string(),
+            Prefix::None => "none".to_owned(),
+        }),
+        ..ServerFile::default()
+    };
+    match &spec.reach {
+        Reach::Program { command, args, env, .. } => {
+            (file.command, file.args, file.env) = (Some(command.clone()), args.clone(), hidden(env));
+        }
+        Reach::Http { url, headers } => (file.url, file.headers) = (Some(url.clone()), hidden(headers)),
+    }
+    file
 }
 
 fn database(place: &Place) -> String {

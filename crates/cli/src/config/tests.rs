@@ -66,8 +66,7 @@ auth:
 
 const UNAVAILABLE: &str = "\
 auth: {oauth: {issuer: a, audience: b, jwks_url: c}}
-servers: {docs: {command: npx}}
-mcpServers: {wiki: {url: 'https://w/mcp', headers: {Authorization: Bearer hunter2}}}
+servers: {docs: {command: npx, sandbox: {network: false}}}
 llm: {url: 'http://127.0.0.1:1/v1', model: m}
 ";
 

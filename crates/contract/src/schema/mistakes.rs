@@ -34,6 +34,12 @@ impl Mistake {
         Self { path: cut(path), message: cut(message), keyword: keyword.to_owned() }
     }
 
+    /// About a member that nobody declared; `close` may have been meant.
+    pub(crate) fn unknown(place: &str, name: &str, close: Option<&str>) -> Self {
+        let meant = close.map(|close| format!("; did you mean `{close}`?")).unwrap_or_default();
+        Self::new(&below(place, name), &format!("is not known{meant}"), "additionalProperties")
+    }
+
     /// About the value as a whole.
     pub(super) fn whole(message: &str) -> Self {
         Self::new("", message, "")
@@ -66,11 +72,7 @@ fn describe_one(schema: &Value, error: &ValidationError<'_>, mistakes: &mut Vec<
         | ValidationErrorKind::UnevaluatedProperties { unexpected } => {
             let declared = declared_names(schema, place);
             for name in unexpected.iter().take(MAX_MISTAKES) {
-                let message = match closest(name, declared.iter().copied()) {
-                    Some(close) => format!("is not known; did you mean `{close}`?"),
-                    None => "is not known".to_owned(),
-                };
-                push(&below(place, name), &message);
+                mistakes.push(Mistake::unknown(place, name, closest(name, declared.iter().copied())));
             }
         }
         ValidationErrorKind::AnyOf { context } => match meant(place, context) {

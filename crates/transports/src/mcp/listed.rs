@@ -47,10 +47,10 @@ impl Listed {
 
 fn tool(contract: &Contract) -> Tool {
     let name = contract.name.to_string();
-    Tool::new(name, contract.description.clone(), object(contract.input.raw().clone()))
+    let tool = Tool::new(name, contract.description.clone(), object(contract.input.raw().clone()))
         .with_title(contract.title.clone())
-        .with_raw_output_schema(object(contract.output_schema()))
-        .with_annotations(annotations(contract))
+        .with_annotations(annotations(contract));
+    if contract.is_structured() { tool.with_raw_output_schema(object(contract.output_schema())) } else { tool }
 }
 
 /// A contract's schemas are objects at the root.
@@ -70,6 +70,11 @@ fn mentions(schema: &Value, keyword: &str) -> bool {
 }
 
 fn annotations(contract: &Contract) -> ToolAnnotations {
+    if let Some(origin) = &contract.from_server {
+        // Hints of another shape than the protocol's are none.
+        let own = origin.annotations.clone().and_then(|hints| serde_json::from_value(hints).ok());
+        return own.unwrap_or_default();
+    }
     let hints = ToolAnnotations::with_title(contract.title.clone()).open_world(contract.effect == Effect::ReadsNetwork);
     match contract.effect {
         Effect::ReadsLocal | Effect::ReadsNetwork => hints.read_only(true),

@@ -32,7 +32,7 @@ pub(super) fn tool_result(reply: Reply) -> Result<CallToolResult, ErrorData> {
         None => vec![ContentBlock::text(Arc::unwrap_or_clone(reply.text))],
     };
     let mut result = CallToolResult::success(content);
-    result.structured_content = Some(reply.structured);
+    result.structured_content = reply.promised.then_some(reply.structured);
     result.is_error = Some(is_error);
     Ok(result)
 }

@@ -17,6 +17,8 @@ pub(super) enum Route<'a> {
     Approvals,
     /// `/v1/approvals/{id}`.
     Approval(&'a str),
+    /// `/v1/servers`: how upstream servers do.
+    Servers,
     Stats,
     OpenApi,
     Metrics,
@@ -41,6 +43,7 @@ impl<'a> Route<'a> {
             "/v1/approvals" => Some(Self::Approvals),
             "/mcp" => Some(Self::Mcp),
             "/v1/tools" => Some(Self::Tools),
+            "/v1/servers" => Some(Self::Servers),
             "/v1/stats" => Some(Self::Stats),
             "/openapi.json" => Some(Self::OpenApi),
             "/metrics" => Some(Self::Metrics),
@@ -63,6 +66,7 @@ impl<'a> Route<'a> {
             Self::BareTool(_) => "POST",
             Self::Tools
             | Self::Approvals
+            | Self::Servers
             | Self::Stats
             | Self::OpenApi
             | Self::Metrics
@@ -88,6 +92,7 @@ mod tests {
             ("/v1/tools/h%65llo", Some(Route::Tool("h%65llo"))),
             ("/mcp/tool/hello", Some(Route::BareTool("hello"))),
             ("/readyz", Some(Route::Readyz)),
+            ("/v1/servers", Some(Route::Servers)),
             ("/v1/approvals", Some(Route::Approvals)),
             ("/v1/approvals/abc", Some(Route::Approval("abc"))),
             ("/v1/approvals/", None),

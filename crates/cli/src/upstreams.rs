@@ -1,0 +1,134 @@
+//! Upstream servers and our own tools in one catalog, which follows the servers as they come, change and go.
+
+use std::collections::HashSet;
+use std::sync::Arc;
+use std::time::Duration;
+
+use countersign_contract::AnyTool;
+use countersign_host::{Catalog, Gate};
+use countersign_upstream::{Condition, Era, Fleet, Judged, Level as Strictness, Reason, ServerReport, Verdict};
+use serde_json::{Value, json};
+
+use crate::config::{Config, Level};
+
+#[derive(Debug)]
+pub(crate) struct Upstreams {
+    own: OwnTools,
+    fleet: Fleet,
+}
+
+/// Our own, without their insides in a log.
+struct OwnTools(Vec<Arc<dyn AnyTool>>);
+
+impl Upstreams {
+    pub(crate) fn start(config: &Config, own: Vec<Arc<dyn AnyTool>>) -> Self {
+        let level = strictness(config.contracts.level);
+        if level != Strictness::Strict && !config.servers.is_empty() {
+            tracing::warn!(?level, "upstream tools are not held to the full contract");
+        }
+        Self { own: OwnTools(own), fleet: Fleet::start(config.servers.clone(), level) }
+    }
+
+    /// Ours first; of two that have the same name, the first.
+    pub(crate) fn catalog(&self) -> Catalog {
+        let mut names = HashSet::new();
+        let mut tools = self.own.0.clone();
+        tools.extend(self.fleet.tools());
+        tools.retain(|tool| {
+            let name = &tool.contract().name;
+            let first = names.insert(name.clone());
+            if !first {
+                tracing::warn!(tool = %name, "two tools have this name; the second is left out");
+            }
+            first
+        });
+        Catalog::new(tools).unwrap_or_default()
+    }
+
+    /// Keeps the gate's catalog right. Never ends by itself.
+    pub(crate) async fn follow(&self, gate: &Gate) {
+        let mut changes = self.fleet.changes();
+        while changes.changed().await.is_ok() {
+            gate.replace_catalog(self.catalog());
+        }
+    }
+
+    pub(crate) fn replace(&self, config: &Config) {
+        self.fleet.replace(config.servers.clone());
+    }
+
+    pub(crate) async fn settle(&self, within: Duration) {
+        self.fleet.settle(within).await;
+    }
+
+    pub(crate) async fn close(&self) {
+        self.fleet.close().await;
+    }
+
+    /// For `GET /v1/servers`.
+    pub(crate) fn report(&self) -> Value {
+        let servers: Vec<_> = self.fleet.reports().iter().map(server).collect();
+        json!({"servers": servers})
+    }
+
+    pub(crate) fn reports(&self) -> Vec<ServerReport> {
+        self.fleet.reports()
+    }
+}
+
+pub(crate) fn strictness(level: Level) -> Strictness {
+    match level {
+        Level::Strict => Strictness::Strict,
+        Level::Standard => Strictness::Standard,
+        Level::Observe => Strictness::Observe,
+    }
+}
+
+pub(crate) fn server(report: &ServerReport) -> Value {
+    let greeting = u64::try_from(report.greeting.as_millis()).unwrap_or(u64::MAX);
+    json!({
+        "name": report.name.as_str(),
+        "state": state(report.condition),
+        "era": report.era.map(|era| match era {
+            Era::Modern => "modern",
+            Era::Legacy => "legacy",
+        }),
+        "server": report.server_info,
+        "error": report.error,
+        "restarts": report.restarts,
+        "connected_in_ms": greeting,
+        "tools": report.judged.iter().map(tool).collect::<Vec<_>>(),
+    })
+}
+
+pub(crate) fn state(condition: Condition) -> &'static str {
+    match condition {
+        Condition::Connecting => "connecting",
+        Condition::Ready => "ready",
+        Condition::Waiting => "waiting",
+        Condition::Down => "down",
+    }
+}
+
+fn tool(judged: &Judged) -> Value {
+    let reasons = |reasons: &[Reason]| {
+        let reason = |reason: &Reason| {
+            json!({"kind": reason.kind().to_string(), "reason": reason.to_string(), "remedy": reason.remedy()})
+        };
+        reasons.iter().map(reason).collect::<Vec<_>>()
+    };
+    match &judged.verdict {
+        Verdict::Admitted { contract, noted } => json!({
+            "tool": judged.name, "verdict": "admitted", "name": contract.name, "effect": contract.effect,
+            "approval": contract.terms.approval, "noted": reasons(noted),
+        }),
+        Verdict::Refused(refused) => json!({"tool": judged.name, "verdict": "refused", "reasons": reasons(refused)}),
+        Verdict::LeftOut => json!({"tool": judged.name, "verdict": "left_out"}),
+    }
+}
+
+impl std::fmt::Debug for OwnTools {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        formatter.debug_list().entries(self.0.iter().map(|tool| &tool.contract().name)).finish()
+    }
+}

@@ -1,0 +1,245 @@
+//! Which of a server's tools are taken. Each is judged on its own: a bad one never hides the others.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use countersign_contract::{Approval, Contract, Digest, Effect, Schema, ToolName, UpstreamTerms};
+use serde_json::{Map, Value, json};
+
+use crate::lookalike::skeleton;
+use crate::reasons::Reason;
+use crate::spec::ServerSpec;
+use crate::texts;
+
+/// How much is asked of a tool.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Level {
+    /// Everything.
+    #[default]
+    Strict,
+    /// What it gives need not be described: it goes out as text.
+    Standard,
+    /// Only what is needed to call it; the rest is reported.
+    Observe,
+}
+
+/// One tool of a server, as it was found.
+#[derive(Debug, Clone)]
+pub struct Judged {
+    /// The server's own name for it, as far as it has one.
+    pub name: String,
+    /// Over all that the server said about it.
+    pub digest: Digest,
+    pub verdict: Verdict,
+}
+
+#[derive(Debug, Clone)]
+pub enum Verdict {
+    /// With what was let pass.
+    Admitted { contract: Arc<Contract>, noted: Vec<Reason> },
+    Refused(Vec<Reason>),
+    /// The operator does not want it.
+    LeftOut,
+}
+
+/// In the server's order.
+pub fn judge(spec: &ServerSpec, level: Level, tools: &[Value]) -> Vec<Judged> {
+    let names: Vec<&str> = tools.iter().map(name_of).collect();
+    let mut times: BTreeMap<&str, usize> = BTreeMap::new();
+    let mut alike: BTreeMap<String, BTreeSet<&str>> = BTreeMap::new();
+    for name in &names {
+        *times.entry(name).or_default() += 1;
+        alike.entry(skeleton(name)).or_default().insert(name);
+    }
+    let judge_one = |(tool, name): (&Value, &&str)| {
+        let verdict = if spec.tools.takes(name) {
+            let mut reasons = Vec::new();
+            if times[name] > 1 {
+                reasons.push(Reason::DuplicateName);
+            }
+            // The first of them in the alphabet keeps its name: which that is must not depend on the server's order.
+            if let Some(first) = alike[&skeleton(name)].first().filter(|first| *first != name) {
+                reasons.push(Reason::LookAlike((*first).to_owned()));
+            }
+            judge_tool(spec, level, tool, reasons)
+        } else {
+            Verdict::LeftOut
+        };
+        Judged { name: (*name).to_owned(), digest: Digest::of_json(tool), verdict }
+    };
+    tools.iter().zip(&names).map(judge_one).collect()
+}
+
+fn name_of(tool: &Value) -> &str {
+    tool.get("name").and_then(Value::as_str).unwrap_or_default()
+}
+
+fn judge_tool(spec: &ServerSpec, level: Level, tool: &Value, mut reasons: Vec<Reason>) -> Verdict {
+    let nothing = Map::new();
+    let members = tool.as_object().unwrap_or(&nothing);
+    let own_name = name_of(tool);
+    let name = match own_name {
+        "" => Err(Reason::Name("it has none".to_owned())),
+        own_name => spec.name_here(own_name).parse::<ToolName>().map_err(|error| Reason::Name(error.to_string())),
+    };
+    let text = |key: &str| members.get(key).and_then(Value::as_str).unwrap_or_default();
+    if text("description").trim().is_empty() {
+        reasons.push(Reason::NoDescription);
+    }
+    reasons.extend(texts::reasons(members));
+    let input = input_schema(members, &mut reasons);
+    let output = output_schema(members, &mut reasons);
+    let (mut counted, mut noted): (Vec<_>, Vec<_>) = reasons.into_iter().partition(|reason| {
+        let waived = spec.tools.waive.get(own_name).is_some_and(|kinds| kinds.contains(&reason.kind().to_string()));
+        !(waived && reason.can_be_waived()) && counts(reason, level)
+    });
+    let (name, input) = match (name, input) {
+        (Ok(name), Some(input)) if counted.is_empty() => (name, input),
+        (name, _) => {
+            counted.extend(name.err());
+            counted.append(&mut noted.extract_if(.., |reason| is_fatal(reason)).collect());
+            return Verdict::Refused(counted);
+        }
+    };
+    let effect = effect(members.get("annotations"));
+    let title = members.get("title").or_else(|| members.get("annotations").and_then(|hints| hints.get("title")));
+    let terms = UpstreamTerms {
+        name,
+        title: texts::cleaned(title.and_then(Value::as_str).unwrap_or(own_name)),
+        description: texts::cleaned(text("description")),
+        effect,
+        approval: spec.approval.unwrap_or(if effect.changes_something() { Approval::Client } else { Approval::Never }),
+        timeout: spec.timeout,
+        arguments: declared(input.raw()),
+        input,
+        output,
+        annotations: members.get("annotations").cloned().map(cleaned),
+        others: others(members),
+    };
+    match Contract::upstream(terms) {
+        Ok(contract) => Verdict::Admitted { contract: Arc::new(contract), noted },
+        Err(rejected) => Verdict::Refused(vec![Reason::OutputSchema(rejected)]),
+    }
+}
+
+/// Without these nothing can be called, or nobody knows what is.
+fn is_fatal(reason: &Reason) -> bool {
+    matches!(reason, Reason::NoInputSchema | Reason::InputSchema(_) | Reason::DuplicateName | Reason::Name(_))
+}
+
+fn counts(reason: &Reason, level: Level) -> bool {
+    match level {
+        Level::Strict => true,
+        Level::Standard => !matches!(reason, Reason::NoOutputSchema | Reason::OutputSaysNothing),
+        Level::Observe => is_fatal(reason),
+    }
+}
+
+fn input_schema(tool: &Map<String, Value>, reasons: &mut Vec<Reason>) -> Option<Schema> {
+    let Some(schema) = tool.get("inputSchema").filter(|schema| describes_object(schema)) else {
+        reasons.push(Reason::NoInputSchema);
+        return None;
+    };
+    let arguments = declared(schema);
+    let required = schema.get("required").and_then(Value::as_array).into_iter().flatten().filter_map(Value::as_str);
+    let undeclared: Vec<String> = required.filter(|name| !arguments.contains(*name)).map(str::to_owned).collect();
+    if !undeclared.is_empty() {
+        reasons.push(Reason::Undeclared(undeclared));
+    }
+    Schema::compile(cleaned(schema.clone())).map_err(|rejected| reasons.push(Reason::InputSchema(rejected))).ok()
+}
+
+fn output_schema(tool: &Map<String, Value>, reasons: &mut Vec<Reason>) -> Option<Schema> {
+    let schema = match tool.get("outputSchema") {
+        None | Some(Value::Null) => {
+            reasons.push(Reason::NoOutputSchema);
+            return None;
+        }
+        Some(schema) if !describes_object(schema) => {
+            reasons.push(Reason::OutputNotObject);
+            return None;
+        }
+        Some(schema) => schema,
+    };
+    let compiled = match Schema::compile(cleaned(schema.clone())) {
+        Ok(compiled) => compiled,
+        Err(rejected) => {
+            reasons.push(Reason::OutputSchema(rejected));
+            return None;
+        }
+    };
+    if says_nothing(&compiled) {
+        reasons.push(Reason::OutputSaysNothing);
+        return None;
+    }
+    Some(compiled)
+}
+
+fn describes_object(schema: &Value) -> bool {
+    schema.get("type").is_some_and(|kind| kind == "object")
+}
+
+/// Whether objects that have nothing in common all fit.
+fn says_nothing(schema: &Schema) -> bool {
+    let strange = json!({"\u{1}": 1, "a": [null], "0": {"b": "c"}});
+    let named: Map<String, Value> = declared(schema.raw()).into_iter().map(|name| (name, json!([{"\u{1}": 0}]))).collect();
+    let renamed: Map<String, Value> = named.keys().map(|name| (name.clone(), json!(-0.5))).collect();
+    [json!({}), strange, Value::Object(named), Value::Object(renamed)].iter().all(|object| schema.is_valid(object))
+}
+
+/// The names that a schema gives to members, wherever at its root it does so.
+fn declared(schema: &Value) -> BTreeSet<String> {
+    let mut names = BTreeSet::new();
+    collect(schema, schema, &mut names, 0);
+    names
+}
+
+fn collect(root: &Value, schema: &Value, names: &mut BTreeSet<String>, depth: usize) {
+    const DEPTH_MAX: usize = 8;
+    if depth > DEPTH_MAX {
+        return;
+    }
+    if let Some(properties) = schema.get("properties").and_then(Value::as_object) {
+        names.extend(properties.keys().cloned());
+    }
+    let target = schema.get("$ref").and_then(Value::as_str).and_then(|target| target.strip_prefix('#'));
+    if let Some(target) = target.and_then(|pointer| root.pointer(pointer)) {
+        collect(root, target, names, depth + 1);
+    }
+    for key in ["allOf", "anyOf", "oneOf"] {
+        for branch in schema.get(key).and_then(Value::as_array).into_iter().flatten() {
+            collect(root, branch, names, depth + 1);
+        }
+    }
+    for key in ["then", "else"] {
+        if let Some(branch) = schema.get(key) {
+            collect(root, branch, names, depth + 1);
+        }
+    }
+}
+
+/// What the server says it does; whoever says nothing may do anything.
+fn effect(annotations: Option<&Value>) -> Effect {
+    let hint = |name: &str| annotations.and_then(|hints| hints.get(name)).and_then(Value::as_bool);
+    match (hint("readOnlyHint"), hint("destructiveHint"), hint("openWorldHint")) {
+        (Some(true), _, Some(false)) => Effect::ReadsLocal,
+        (Some(true), _, _) => Effect::ReadsNetwork,
+        (_, Some(false), _) => Effect::Writes,
+        _ => Effect::Destroys,
+    }
+}
+
+/// What we do not know goes on as it came.
+fn others(tool: &Map<String, Value>) -> Map<String, Value> {
+    const OURS: [&str; 6] = ["name", "title", "description", "inputSchema", "outputSchema", "annotations"];
+    let others = tool.iter().filter(|(key, _)| !OURS.contains(&key.as_str()));
+    others.map(|(key, value)| (key.clone(), cleaned(value.clone()))).collect()
+}
+
+fn cleaned(mut value: Value) -> Value {
+    texts::clean(&mut value);
+    value
+}
+
+#[cfg(test)]
+mod tests;

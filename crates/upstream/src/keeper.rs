@@ -1,0 +1,223 @@
+//! Keeps one server connected: finds out what it offers, notices when it goes, and brings it back, but not without end.
+
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use countersign_contract::{AnyTool, Contract};
+use serde_json::Value;
+use tokio::sync::watch;
+use tokio::time::Instant;
+use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
+
+use crate::admission::{Judged, Level, Verdict, judge};
+use crate::session::{CallFailure, Era, Session, connect};
+use crate::spec::{ServerName, ServerSpec};
+use crate::tool::UpstreamTool;
+
+/// Between attempts: doubled each time, up to the longest.
+const FIRST_PAUSE: Duration = Duration::from_millis(500);
+const LONGEST_PAUSE: Duration = Duration::from_secs(60);
+
+/// After so many failures in a row it is said to be down; it is still tried, now and then.
+const FAILURES_MAX: u32 = 5;
+
+/// A connection that has lasted so long was a good one.
+const GOOD_AFTER: Duration = Duration::from_secs(30);
+
+const LIST_TIMEOUT: Duration = Duration::from_secs(20);
+
+/// The way to a server, whether or not it is there at the moment.
+#[derive(Debug)]
+pub(crate) struct Line {
+    name: ServerName,
+    state: Mutex<State>,
+}
+
+#[derive(Debug, Default)]
+struct State {
+    session: Option<Session>,
+    condition: Condition,
+    judged: Vec<Judged>,
+    error: Option<String>,
+    restarts: u32,
+    greeting: Duration,
+    /// Whether a first attempt has ended, either way.
+    tried: bool,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Condition {
+    #[default]
+    Connecting,
+    Ready,
+    /// Gone, and about to be tried again.
+    Waiting,
+    /// Gone for good, as far as can be told; tried now and then.
+    Down,
+}
+
+/// How a server does, for people.
+#[derive(Debug, Clone)]
+pub struct ServerReport {
+    pub name: ServerName,
+    pub condition: Condition,
+    pub era: Option<Era>,
+    /// As the server says of itself; nothing is checked.
+    pub server_info: Option<Value>,
+    pub error: Option<String>,
+    pub restarts: u32,
+    /// How long it took to be connected and to list its tools.
+    pub greeting: Duration,
+    pub judged: Vec<Judged>,
+}
+
+/// What a keeper needs beside its server.
+#[derive(Debug, Clone)]
+pub(crate) struct Keeping {
+    pub(crate) level: Level,
+    pub(crate) tasks: TaskTracker,
+    pub(crate) stop: CancellationToken,
+    /// Counts up whenever the tools are others.
+    pub(crate) changed: watch::Sender<u64>,
+    /// How many servers were tried once.
+    pub(crate) tried: watch::Sender<usize>,
+}
+
+impl Keeping {
+    fn note_attempt(&self, line: &Line) {
+        if !std::mem::replace(&mut line.state().tried, true) {
+            self.tried.send_modify(|tried| *tried += 1);
+        }
+    }
+}
+
+impl Line {
+    pub(crate) fn new(name: ServerName) -> Self {
+        Self { name, state: Mutex::default() }
+    }
+
+    pub(crate) fn name(&self) -> &ServerName {
+        &self.name
+    }
+
+    pub(crate) fn session(&self) -> Option<Session> {
+        self.state().session.clone()
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(crate) fn tools(self: &Arc<Self>) -> Vec<Arc<dyn AnyTool>> {
+        let tool = |judged: &Judged| {
+            let contract: Arc<Contract> = match &judged.verdict {
+                Verdict::Admitted { contract, .. } => Arc::clone(contract),
+                Verdict::Refused(_) | Verdict::LeftOut => return None,
+            };
+            let tool = UpstreamTool { contract, own_name: judged.name.clone(), line: Arc::clone(self) };
+            Some(Arc::new(tool) as Arc<dyn AnyTool>)
+        };
+        self.state().judged.iter().filter_map(tool).collect()
+    }
+
+    pub(crate) fn report(&self) -> ServerReport {
+        let state = self.state();
+        ServerReport {
+            name: self.name.clone(),
+            condition: state.condition,
+            era: state.session.as_ref().map(Session::era),
+            server_info: state.session.as_ref().map(|session| session.server_info().clone()),
+            error: state.error.clone(),
+            restarts: state.restarts,
+            greeting: state.greeting,
+            judged: state.judged.clone(),
+        }
+    }
+}
+
+/// Until it is told to stop.
+pub(crate) async fn keep(spec: ServerSpec, line: Arc<Line>, keeping: Keeping) {
+    let (mut failures, mut era) = (0_u32, None);
+    loop {
+        let begun = Instant::now();
+        let outcome = tokio::select! {
+            outcome = attend(&spec, &line, &keeping, &mut era) => outcome,
+            () = keeping.stop.cancelled() => break,
+        };
+        keeping.note_attempt(&line);
+        failures = if begun.elapsed() >= GOOD_AFTER { 1 } else { failures + 1 };
+        let pause = FIRST_PAUSE.saturating_mul(1 << failures.min(16)).min(LONGEST_PAUSE);
+        {
+            let mut state = line.state();
+            state.session = None;
+            state.restarts += 1;
+            state.condition = if failures >= FAILURES_MAX { Condition::Down } else { Condition::Waiting };
+            state.error = Some(outcome.to_string());
+        }
+        tracing::warn!(server = %spec.name, error = %outcome, ?pause, failures, "an upstream server is gone");
+        tokio::select! {
+            () = tokio::time::sleep(pause) => {}
+            () = keeping.stop.cancelled() => break,
+        }
+        line.state().condition = Condition::Connecting;
+    }
+    let session = line.state().session.take();
+    if let Some(session) = session {
+        session.close();
+    }
+}
+
+/// Connects and stays; answers why it is over.
+async fn attend(spec: &ServerSpec, line: &Arc<Line>, keeping: &Keeping, era: &mut Option<Era>) -> CallFailure {
+    let begun = Instant::now();
+    let session = match connect(spec, *era, &keeping.tasks).await {
+        Ok(session) => session,
+        Err(failure) => {
+            // It may have been replaced by another version.
+            *era = None;
+            return failure;
+        }
+    };
+    *era = Some(session.era());
+    loop {
+        match session.tools(LIST_TIMEOUT).await {
+            Ok(tools) => take(spec, line, keeping, &session, &tools, begun.elapsed()),
+            Err(failure) => return failure,
+        }
+        tokio::select! {
+            () = session.tools_changed() => {}
+            () = session.ended() => return crate::link::LinkError::Over("the server went away".to_owned()).into(),
+        }
+    }
+}
+
+fn take(spec: &ServerSpec, line: &Arc<Line>, keeping: &Keeping, session: &Session, tools: &[Value], took: Duration) {
+    let judged = judge(spec, keeping.level, tools);
+    for tool in &judged {
+        if let Verdict::Refused(reasons) = &tool.verdict {
+            let reasons: Vec<_> = reasons.iter().map(ToString::to_string).collect();
+            let name = countersign_contract::visible(&tool.name);
+            tracing::warn!(server = %spec.name, tool = &*name, reasons = reasons.join("; "), "a tool is refused");
+        }
+    }
+    let (was, is) = {
+        let mut state = line.state();
+        let was: Vec<_> = state.judged.iter().map(|tool| tool.digest).collect();
+        let is: Vec<_> = judged.iter().map(|tool| tool.digest).collect();
+        let first = state.session.is_none();
+        state.session = Some(session.clone());
+        state.condition = Condition::Ready;
+        state.error = None;
+        state.judged = judged;
+        if first {
+            state.greeting = took;
+        }
+        (was, is)
+    };
+    tracing::info!(server = %spec.name, tools = is.len(), "an upstream server is connected");
+    keeping.note_attempt(line);
+    if was != is {
+        keeping.changed.send_modify(|count| *count += 1);
+    }
+}

@@ -1,0 +1,26 @@
+//! Other people's MCP servers: connecting them, judging what they offer, and calling it.
+//!
+//! Nothing an upstream says is trusted: lines and bodies are bounded, every tool is judged on its own
+//! ([`judge`]), and what a call gives back is checked by the gate like any other tool's. Each server is kept by a task
+//! of its own ([`Fleet`]), so that one that is dead, slow or garbled concerns nobody else.
+
+mod admission;
+mod fleet;
+mod keeper;
+mod link;
+mod lookalike;
+mod reasons;
+mod session;
+mod spec;
+mod supervise;
+mod texts;
+mod tool;
+
+pub use admission::{Judged, Level, Verdict, judge};
+pub use fleet::Fleet;
+pub use keeper::{Condition, ServerReport};
+pub use link::LinkError;
+pub use reasons::{Reason, ReasonKind};
+pub use session::{CallFailure, Era, Session, connect};
+pub use spec::{InvalidServerName, Prefix, Reach, ServerName, ServerSpec, ToolRules};
+pub use supervise::{SUPERVISE, supervise};

@@ -1,0 +1,118 @@
+//! Why a tool is not taken as it is, for whoever could change that.
+
+use std::fmt;
+
+use countersign_contract::SchemaRejected;
+
+/// Something about a tool that breaks a rule, and the one thing that would lift it.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum Reason {
+    #[error("its name is not one that clients take: {0}")]
+    Name(String),
+    #[error("another tool of this server has the same name")]
+    DuplicateName,
+    #[error("its name looks like that of `{0}`")]
+    LookAlike(String),
+    #[error("`{0}` has that name here already")]
+    NameTaken(String),
+    #[error("it has no description")]
+    NoDescription,
+    #[error("its input schema is missing or does not describe an object")]
+    NoInputSchema,
+    #[error("its input schema is not taken: {0}")]
+    InputSchema(SchemaRejected),
+    #[error("required arguments are not declared: {}", .0.join(", "))]
+    Undeclared(Vec<String>),
+    #[error("it has no output schema")]
+    NoOutputSchema,
+    #[error("its output schema does not describe an object")]
+    OutputNotObject,
+    #[error("its output schema is not taken: {0}")]
+    OutputSchema(SchemaRejected),
+    #[error("its output schema accepts any object, and so says nothing")]
+    OutputSaysNothing,
+    #[error("{place} has characters that do not show: {characters}")]
+    HiddenCharacters { place: String, characters: String },
+    #[error("{place} speaks to the model instead of describing the tool: \"{phrase}\"")]
+    Instructions { place: String, phrase: String },
+    #[error("{place} is longer than {limit} characters")]
+    LongText { place: String, limit: usize },
+}
+
+/// Short words for programs, and for waivers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ReasonKind {
+    Name,
+    Description,
+    InputSchema,
+    OutputSchema,
+    HiddenCharacters,
+    Instructions,
+    LookAlike,
+    LongText,
+}
+
+impl Reason {
+    pub fn kind(&self) -> ReasonKind {
+        match self {
+            Self::Name(_) | Self::DuplicateName | Self::NameTaken(_) => ReasonKind::Name,
+            Self::LookAlike(_) => ReasonKind::LookAlike,
+            Self::NoDescription => ReasonKind::Description,
+            Self::NoInputSchema | Self::InputSchema(_) | Self::Undeclared(_) => ReasonKind::InputSchema,
+            Self::NoOutputSchema | Self::OutputNotObject | Self::OutputSchema(_) | Self::OutputSaysNothing => {
+                ReasonKind::OutputSchema
+            }
+            Self::HiddenCharacters { .. } => ReasonKind::HiddenCharacters,
+            Self::Instructions { .. } => ReasonKind::Instructions,
+            Self::LongText { .. } => ReasonKind::LongText,
+        }
+    }
+
+    /// What would lift it.
+    pub fn remedy(&self) -> String {
+        match self {
+            Self::Name(_) => "give it another name: `tools: {rename: {old: new}}`".to_owned(),
+            Self::DuplicateName => "the server has to give each tool a name of its own".to_owned(),
+            Self::NameTaken(_) => "rename one of the two: `tools: {rename: {old: new}}`".to_owned(),
+            Self::NoDescription => "the server has to describe it".to_owned(),
+            Self::NoInputSchema => "the server has to declare `inputSchema` with `type: object`".to_owned(),
+            Self::InputSchema(_) => "the server has to correct `inputSchema`".to_owned(),
+            Self::Undeclared(_) => "the server has to declare them under `properties`".to_owned(),
+            Self::NoOutputSchema | Self::OutputSaysNothing => {
+                "the server has to declare what it gives in `outputSchema`; or `contracts: {level: standard}` takes its \
+                 results as text"
+                    .to_owned()
+            }
+            Self::OutputNotObject => "the server has to declare `outputSchema` with `type: object`".to_owned(),
+            Self::OutputSchema(_) => "the server has to correct `outputSchema`".to_owned(),
+            Self::HiddenCharacters { .. } | Self::Instructions { .. } | Self::LongText { .. } | Self::LookAlike(_) => {
+                format!("if you have read it and it is harmless: `tools: {{waive: {{TOOL: [{}]}}}}`", self.kind())
+            }
+        }
+    }
+
+    /// Whether it is about how a text reads, which a person can judge.
+    pub fn can_be_waived(&self) -> bool {
+        match self.kind() {
+            ReasonKind::HiddenCharacters | ReasonKind::Instructions | ReasonKind::LongText | ReasonKind::LookAlike => {
+                true
+            }
+            ReasonKind::Name | ReasonKind::Description | ReasonKind::InputSchema | ReasonKind::OutputSchema => false,
+        }
+    }
+}
+
+impl fmt::Display for ReasonKind {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(match self {
+            Self::Name => "name",
+            Self::Description => "description",
+            Self::InputSchema => "input_schema",
+            Self::OutputSchema => "output_schema",
+            Self::HiddenCharacters => "hidden_characters",
+            Self::Instructions => "instructions",
+            Self::LookAlike => "look_alike",
+            Self::LongText => "long_text",
+        })
+    }
+}
