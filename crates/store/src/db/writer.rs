@@ -17,6 +17,7 @@ use tokio_util::sync::CancellationToken;
 use super::audit::ChainWriter;
 use super::commit::{CommitError, Committed, Done, Effect, Outcome, Request, WriteFailure, commit, job};
 use super::place::{Connected, IfMissing, Place, connect};
+use super::postgres;
 use super::sql::Connection;
 use crate::StoreError;
 use crate::backlog::{BATCH_MAX, Backlog};
@@ -351,9 +352,9 @@ impl Writer {
 
     async fn fail(&mut self, failure: &WriteFailure) {
         self.shared.writable.store(false, Ordering::Relaxed);
-        // A server that can be reached fails one request, and the next may be none of its trouble.
-        let unreachable = matches!(failure, WriteFailure::Connect(_)) || matches!(self.session.place, Place::Folder(_));
-        self.failed_at = unreachable.then(Instant::now);
+        // What one request met, on a server, need not concern the next.
+        let passing = matches!(failure, WriteFailure::Database(error) if postgres::is_passing(error));
+        self.failed_at = (!passing).then(Instant::now);
         if !self.shared.complained.swap(true, Ordering::Relaxed) {
             let (cause, retained): (&dyn std::error::Error, _) = (failure, self.session.backlog.entries());
             tracing::error!(error = cause, retained, "the database cannot be written");
