@@ -1,8 +1,8 @@
-//! The disk alone, for `cargo xtask bench tasks`: how fast a file that grows by 4 KiB at a time is on disk each time,
-//! with `fdatasync` and with `fsync`. Nobody who promises to keep a change answers sooner.
+//! The disk alone, for `cargo xtask bench tasks`: how fast 4 KiB are on disk, time after time, at the end of a file that
+//! grows and in one that has its size. Nobody who promises to keep a change answers sooner.
 
 use std::fs::File;
-use std::io::{self, Write as _};
+use std::io::{self, Seek as _, Write as _};
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
@@ -11,6 +11,9 @@ use clap::Parser;
 use serde_json::{Value, json};
 
 const BLOCK: [u8; 4096] = [b'x'; 4096];
+
+/// Of a file that has its size; as many as fit into SQLite's log before it begins again.
+const BLOCKS: u32 = 1000;
 
 #[derive(Debug, Parser)]
 struct Options {
@@ -31,15 +34,30 @@ fn main() -> ExitCode {
 }
 
 fn run(options: &Options) -> anyhow::Result<()> {
-    let line = json!({"fdatasync": measure(options, File::sync_data)?, "fsync": measure(options, File::sync_all)?});
-    writeln!(io::stdout(), "{line}")?;
+    let new = || File::create(&options.file);
+    let fdatasync = measure(options, new()?, File::sync_data, u32::MAX)?;
+    let fsync = measure(options, new()?, File::sync_all, u32::MAX)?;
+    let mut file = new()?;
+    for _ in 0..BLOCKS {
+        file.write_all(&BLOCK)?;
+    }
+    file.sync_all()?;
+    file.rewind()?;
+    let again = measure(options, file, File::sync_data, BLOCKS)?;
+    writeln!(io::stdout(), "{}", json!({"fdatasync": fdatasync, "fsync": fsync, "fdatasync_again": again}))?;
     Ok(())
 }
 
-fn measure(options: &Options, sync: fn(&File) -> io::Result<()>) -> anyhow::Result<Value> {
-    let mut file = File::create(&options.file)?;
+/// From the start again after so many blocks.
+fn measure(options: &Options, mut file: File, sync: fn(&File) -> io::Result<()>, blocks: u32) -> anyhow::Result<Value> {
     let (start, mut times) = (Instant::now(), Vec::new());
+    let mut left = blocks;
     while start.elapsed() < Duration::from_secs(options.seconds) {
+        if left == 0 {
+            file.rewind()?;
+            left = blocks;
+        }
+        left -= 1;
         let before = Instant::now();
         file.write_all(&BLOCK)?;
         sync(&file)?;
