@@ -7,6 +7,7 @@ mod hello;
 mod load;
 mod mcp;
 mod report;
+mod tasks;
 
 use std::net::TcpListener;
 use std::path::{Path, PathBuf};
@@ -25,6 +26,8 @@ pub(crate) enum Subject {
     Mcp(Options),
     /// A small and a large file read over MCP on stdio, against the reference filesystem server
     Files(Options),
+    /// Tasks added and listed over REST, against the disk, SQLite alone and a short list
+    Tasks(Options),
 }
 
 #[derive(Debug, clap::Args)]
@@ -48,6 +51,7 @@ pub(crate) fn run(workspace: &Workspace, subject: &Subject) -> anyhow::Result<Ve
         Subject::Hello(options) => hello::run(workspace, options),
         Subject::Mcp(options) => mcp::run(workspace, options),
         Subject::Files(options) => files::run(workspace, options),
+        Subject::Tasks(options) => tasks::run(workspace, options),
     }
 }
 
@@ -81,7 +85,9 @@ struct Question<'a> {
 enum Wire<'a> {
     Rest {
         path: &'static str,
-        body: &'static str,
+        body: &'a str,
+        /// Every answer must contain it, too.
+        expected: Option<&'static str>,
     },
     /// A call of the tool `hello`, each request on its own.
     McpOverHttp,

@@ -7,7 +7,7 @@ use countersign_contract::{
     Standing,
 };
 
-use crate::db::{Done, Reader, WriterHandle, approvals};
+use crate::db::{Done, Reader, Undo, WriterHandle, approvals};
 
 /// Held calls of every process on one data folder.
 #[derive(Debug, Clone)]
@@ -21,10 +21,10 @@ pub struct StoredCalls {
 impl HeldCalls for StoredCalls {
     fn claim(&self, call: CallToApprove) -> BoxFuture<'_, Result<Standing, HeldCallsUnavailable>> {
         Box::pin(async move {
-            let claimed = self.writer.commit(move |connection| {
+            let claimed = self.writer.commit(Undo::BySavepoint, move |connection| {
                 Box::pin(async move {
-                    let value = approvals::claim(connection, &call).await?;
-                    Ok(Done { value, audit: None })
+                    let (standing, found) = approvals::claim(connection, &call).await?;
+                    Ok(found.done(standing))
                 })
             });
             claimed.await.map_err(|error| unavailable(&error))
@@ -34,12 +34,12 @@ impl HeldCalls for StoredCalls {
     fn decide(&self, id: ApprovalId, decision: Decision, by: Decider) -> BoxFuture<'_, Result<HeldCall, NotDecided>> {
         let audited = self.audited;
         Box::pin(async move {
-            let decided = self.writer.commit(move |connection| {
+            let decided = self.writer.commit(Undo::ByItself, move |connection| {
                 Box::pin(async move {
                     let decided = approvals::decide(connection, id, decision, &by).await?;
                     Ok(match decided {
-                        Ok((held, entry)) => Done { value: Ok(held), audit: audited.then_some(entry) },
-                        Err(reason) => Done { value: Err(reason), audit: None },
+                        Ok((held, entry)) => Done::changed(Ok(held), audited.then_some(entry)),
+                        Err(reason) => Done::looked(Err(reason)),
                     })
                 })
             });

@@ -18,7 +18,7 @@ pub(crate) mod tasks;
 pub(crate) mod testing;
 mod writer;
 
-pub(crate) use commit::{CommitError, Done};
+pub(crate) use commit::{CommitError, Done, Undo};
 pub(crate) use place::IfMissing;
 pub use place::{BadAddress, Place, Server};
 pub(crate) use read::Reader;

@@ -10,7 +10,7 @@ use tokio::sync::mpsc::error::TrySendError;
 use tokio_util::task::TaskTracker;
 use uuid::Uuid;
 
-use crate::db::{Done, IfMissing, Reader, Writer, WriterHandle, approvals};
+use crate::db::{IfMissing, Reader, Undo, Writer, WriterHandle, approvals};
 use crate::record::Draft;
 use crate::{Place, RawRecord, Record, StoreError, StoredCalls, Tasks, ToolStats, Verdict};
 
@@ -73,10 +73,10 @@ impl Store {
     /// A key that all processes on this store share.
     pub async fn shared_key(&self, name: &'static str) -> Result<Vec<u8>, StoreError> {
         let fresh = [Uuid::new_v4().into_bytes(), Uuid::new_v4().into_bytes()].concat();
-        let made = self.writer.commit(move |connection| {
+        let made = self.writer.commit(Undo::ByItself, move |connection| {
             Box::pin(async move {
-                let value = approvals::shared_key(connection, name, &fresh).await?;
-                Ok(Done { value, audit: None })
+                let (key, found) = approvals::shared_key(connection, name, &fresh).await?;
+                Ok(found.done(key))
             })
         });
         made.await.map_err(|_| StoreError::Unwritable)

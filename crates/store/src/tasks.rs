@@ -6,7 +6,7 @@ use countersign_contract::AuditEntry;
 use jiff::Timestamp;
 
 use crate::StoreError;
-use crate::db::{CommitError, Done, Reader, WriterHandle, tasks};
+use crate::db::{CommitError, Done, Reader, Undo, WriterHandle, tasks};
 
 /// The tasks of every process on one database.
 #[derive(Debug, Clone)]
@@ -89,10 +89,10 @@ impl Tasks {
         description: Option<String>,
         audit: Option<AuditEntry>,
     ) -> Result<Task, TasksError> {
-        let added = self.place()?.writer.commit(move |connection| {
+        let added = self.place()?.writer.commit(Undo::ByItself, move |connection| {
             Box::pin(async move {
                 let value = tasks::add(connection, title, description).await?;
-                Ok(Done { value, audit })
+                Ok(Done::changed(value, audit))
             })
         });
         added.await.map_err(|error| failed(&error))
@@ -105,10 +105,10 @@ impl Tasks {
         change: TaskChange,
         audit: Option<AuditEntry>,
     ) -> Result<Option<Task>, TasksError> {
-        let updated = self.place()?.writer.commit(move |connection| {
+        let updated = self.place()?.writer.commit(Undo::ByItself, move |connection| {
             Box::pin(async move {
                 let value = tasks::update(connection, id, &change).await?;
-                Ok(Done { audit: audit.filter(|_| value.is_some()), value })
+                Ok(Done::if_found(value, audit))
             })
         });
         updated.await.map_err(|error| failed(&error))
@@ -116,20 +116,20 @@ impl Tasks {
 
     /// Completing twice is the same as once.
     pub async fn complete(&self, id: i64, audit: Option<AuditEntry>) -> Result<Option<Task>, TasksError> {
-        let completed = self.place()?.writer.commit(move |connection| {
+        let completed = self.place()?.writer.commit(Undo::ByItself, move |connection| {
             Box::pin(async move {
                 let value = tasks::complete(connection, id).await?;
-                Ok(Done { audit: audit.filter(|_| value.is_some()), value })
+                Ok(Done::if_found(value, audit))
             })
         });
         completed.await.map_err(|error| failed(&error))
     }
 
     pub async fn delete(&self, id: i64, audit: Option<AuditEntry>) -> Result<Option<()>, TasksError> {
-        let deleted = self.place()?.writer.commit(move |connection| {
+        let deleted = self.place()?.writer.commit(Undo::ByItself, move |connection| {
             Box::pin(async move {
                 let value = tasks::delete(connection, id).await?;
-                Ok(Done { audit: audit.filter(|_| value.is_some()), value })
+                Ok(Done::if_found(value, audit))
             })
         });
         deleted.await.map_err(|error| failed(&error))

@@ -21,7 +21,7 @@ const SHIPPED: &str = "log and audit on";
 pub(super) const NOTHING_KEPT: &str = "log: {level: \"off\"}\naudit: off\n";
 
 const QUESTION: Question<'_> = Question {
-    wire: Wire::Rest { path: "/v1/tools/hello", body: r#"{"args":{"name":"@N@"}}"# },
+    wire: Wire::Rest { path: "/v1/tools/hello", body: r#"{"args":{"name":"@N@"}}"#, expected: None },
     callers: &[1, 16, 64],
     warmup: 500,
 };

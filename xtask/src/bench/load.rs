@@ -88,9 +88,10 @@ impl Loader {
             Wire::Rest { .. } | Wire::McpOverHttp | Wire::McpOverStdio => Command::new(&self.program),
         };
         match question.wire {
-            Wire::Rest { path, body } => {
+            Wire::Rest { path, body, expected } => {
                 command.arg("--rest").arg(format!("http://127.0.0.1:{}{path}", scene.port));
                 command.args(["--body", body, "--spawn", server]);
+                command.args(expected.iter().flat_map(|text| ["--expect", text]));
             }
             Wire::McpOverHttp => {
                 command.arg("--http").arg(format!("http://127.0.0.1:{}/mcp", scene.port)).args(["--spawn", server]);

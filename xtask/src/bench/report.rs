@@ -59,7 +59,7 @@ impl Report {
     }
 
     pub(super) fn verdict(&self) -> Verdict {
-        if self.targets.iter().all(|target| target.met) { Verdict::Good } else { Verdict::Bad }
+        Target::verdict(&self.targets)
     }
 
     pub(super) fn print(&self, options: &Options) -> anyhow::Result<()> {
@@ -81,11 +81,7 @@ impl Report {
         for Server { name, start_ms, idle_mb, levels: _ } in &self.servers {
             talk::say(format_args!("{name:<22}{start_ms:>7.1}{idle_mb:>10.1}"));
         }
-        talk::say("\ntarget                                        measured     limit");
-        for Target { what, measured, limit, met } in &self.targets {
-            let word = if *met { "met" } else { "MISSED" };
-            talk::say(format_args!("{what:<44}{measured:>10.2}{limit:>10.2}  {word}"));
-        }
+        Target::print(&self.targets);
         Ok(())
     }
 }
@@ -108,6 +104,18 @@ impl Server {
 
     pub(super) fn worst_rps_ratio(&self) -> f64 {
         worst(self.levels.iter().map(|level| level.rps_ratio), f64::min)
+    }
+
+    pub(super) fn rps(&self, callers: u32) -> f64 {
+        self.level(callers).map_or(f64::NAN, |level| level.rps)
+    }
+
+    pub(super) fn p50_ms(&self, callers: u32) -> f64 {
+        self.level(callers).map_or(f64::NAN, |level| level.p50_ms)
+    }
+
+    fn level(&self, callers: u32) -> Option<&Level> {
+        self.levels.iter().find(|level| level.callers == callers)
     }
 }
 
@@ -139,17 +147,29 @@ impl Target {
     pub(super) fn new(what: &'static str, measured: f64, limit: f64) -> Self {
         Self { what, measured, limit, met: measured <= limit }
     }
+
+    pub(super) fn verdict(targets: &[Self]) -> Verdict {
+        if targets.iter().all(|target| target.met) { Verdict::Good } else { Verdict::Bad }
+    }
+
+    pub(super) fn print(targets: &[Self]) {
+        talk::say("\ntarget                                        measured     limit");
+        for Self { what, measured, limit, met } in targets {
+            let word = if *met { "met" } else { "MISSED" };
+            talk::say(format_args!("{what:<44}{measured:>10.2}{limit:>10.2}  {word}"));
+        }
+    }
 }
 
 /// Not a number where one of them is none, which `max` and `min` would pass over.
-fn worst(ratios: impl Iterator<Item = f64>, of_two: fn(f64, f64) -> f64) -> f64 {
+pub(super) fn worst(ratios: impl Iterator<Item = f64>, of_two: fn(f64, f64) -> f64) -> f64 {
     ratios
         .reduce(|one, other| if one.is_nan() || other.is_nan() { f64::NAN } else { of_two(one, other) })
         .unwrap_or(f64::NAN)
 }
 
 /// Not a number where there are no values.
-fn median(values: impl Iterator<Item = f64>) -> f64 {
+pub(super) fn median(values: impl Iterator<Item = f64>) -> f64 {
     let mut sorted: Vec<f64> = values.collect();
     sorted.sort_by(f64::total_cmp);
     let middle = |at: usize| sorted.get(at).copied().unwrap_or(f64::NAN);

@@ -8,6 +8,7 @@ use countersign_contract::{
 use jiff::{SignedDuration, Timestamp};
 use sqlx::AssertSqlSafe;
 
+use super::commit::Done;
 use super::sql::{Connection, Row, Turn};
 
 /// How long a call waits for a person.
@@ -26,8 +27,24 @@ const WAITING_MAX: i64 = 64;
 const COLUMNS: &str = "SELECT id, state, caller, tool, scope, arguments, contract, request_id, preview, requested_at, \
                        expires_at, decided_by FROM approval";
 
+/// What was done to the records.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Found {
+    AsItWas,
+    Changed,
+}
+
+impl Found {
+    pub(crate) fn done<T>(self, value: T) -> Done<T> {
+        match self {
+            Self::AsItWas => Done::looked(value),
+            Self::Changed => Done::changed(value, None),
+        }
+    }
+}
+
 /// See [`countersign_contract::HeldCalls::claim`].
-pub(crate) async fn claim(connection: &mut Connection, call: &CallToApprove) -> Result<Standing, sqlx::Error> {
+pub(crate) async fn claim(connection: &mut Connection, call: &CallToApprove) -> Result<(Standing, Found), sqlx::Error> {
     connection.take_turn(Turn::Approvals).await?;
     let now = now();
     let text = format!(
@@ -50,18 +67,22 @@ pub(crate) async fn claim(connection: &mut Connection, call: &CallToApprove) -> 
         HeldState::Approved => {
             let used = connection.query("UPDATE approval SET state = 'used' WHERE id = $1").bind(held.id.as_str());
             used.execute().await?;
-            Ok(Standing::Approved(held.id))
+            Ok((Standing::Approved(held.id), Found::Changed))
         }
-        HeldState::Denied => Ok(Standing::Denied(held)),
-        HeldState::Pending | HeldState::Used | HeldState::Expired => Ok(Standing::Waiting(held)),
+        HeldState::Denied => Ok((Standing::Denied(held), Found::AsItWas)),
+        HeldState::Pending | HeldState::Used | HeldState::Expired => Ok((Standing::Waiting(held), Found::AsItWas)),
     }
 }
 
-async fn hold(connection: &mut Connection, call: &CallToApprove, now: Timestamp) -> Result<Standing, sqlx::Error> {
+async fn hold(
+    connection: &mut Connection,
+    call: &CallToApprove,
+    now: Timestamp,
+) -> Result<(Standing, Found), sqlx::Error> {
     let text = "SELECT count(*) FROM approval WHERE expires_at > $1 AND caller = $2 AND state IN ('pending', 'denied')";
     let waiting = connection.query(text).bind(now.as_millisecond()).bind(&*call.caller).fetch_one().await?;
     if waiting.get::<i64>(0)? >= WAITING_MAX {
-        return Ok(Standing::TooMany);
+        return Ok((Standing::TooMany, Found::AsItWas));
     }
     // What nobody decided in time nobody asks about any more.
     connection
@@ -101,7 +122,7 @@ async fn hold(connection: &mut Connection, call: &CallToApprove, now: Timestamp)
         .bind(held.expires_at.as_millisecond())
         .execute()
         .await?;
-    Ok(Standing::Waiting(held))
+    Ok((Standing::Waiting(held), Found::Changed))
 }
 
 /// With the record of it, for the audit chain.
@@ -173,10 +194,15 @@ pub(crate) async fn waiting(connection: &mut Connection) -> Result<Vec<HeldCall>
 }
 
 /// The same for every process, made by the first that asks.
-pub(crate) async fn shared_key(connection: &mut Connection, name: &str, fresh: &[u8]) -> Result<Vec<u8>, sqlx::Error> {
+pub(crate) async fn shared_key(
+    connection: &mut Connection,
+    name: &str,
+    fresh: &[u8],
+) -> Result<(Vec<u8>, Found), sqlx::Error> {
     let text = "INSERT INTO secret (name, value) VALUES ($1, $2) ON CONFLICT (name) DO NOTHING";
-    connection.query(text).bind(name).bind(fresh).execute().await?;
-    connection.query("SELECT value FROM secret WHERE name = $1").bind(name).fetch_one().await?.get(0)
+    let added = connection.query(text).bind(name).bind(fresh).execute().await?;
+    let kept = connection.query("SELECT value FROM secret WHERE name = $1").bind(name).fetch_one().await?.get(0)?;
+    Ok((kept, if added > 0 { Found::Changed } else { Found::AsItWas }))
 }
 
 /// As the database keeps it.

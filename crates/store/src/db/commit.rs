@@ -12,7 +12,7 @@ use futures_util::FutureExt as _;
 use tokio::sync::oneshot;
 
 use super::audit::ChainWriter;
-use super::sql::{Changes, Connection, is_statement_failure};
+use super::sql::{Connection, is_statement_failure};
 use crate::StoreError;
 use crate::backlog::Backlog;
 use crate::record::Draft;
@@ -20,9 +20,18 @@ use crate::record::Draft;
 /// What a job leaves behind.
 #[derive(Debug)]
 pub(crate) struct Done<T> {
-    pub(crate) value: T,
+    value: T,
     /// Chained in the same commit, so that neither exists without the other.
-    pub(crate) audit: Option<AuditEntry>,
+    audit: Option<AuditEntry>,
+    effect: Effect,
+}
+
+/// How a job is undone that fails among others.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Undo {
+    /// It has one statement that changes something, and a statement that fails has changed nothing.
+    ByItself,
+    BySavepoint,
 }
 
 #[derive(Debug, thiserror::Error)]
@@ -49,6 +58,8 @@ pub(super) enum WriteFailure {
     Commit(#[source] sqlx::Error),
     #[error("this process's audit chain was changed from outside")]
     ChainChanged,
+    #[error("a job panicked, and took its neighbours along")]
+    Panicked,
     #[error("a gap cannot be put into words")]
     Gap(#[from] fmt::Error),
     #[error("no number is left for another audit chain: {highest} is taken")]
@@ -67,15 +78,33 @@ pub(super) struct Committed {
     pub(super) effect: Effect,
 }
 
+/// Whether there was anything to bring to disk.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Effect {
+pub(crate) enum Effect {
     Changed,
     Nothing,
 }
 
+impl<T> Done<T> {
+    pub(crate) fn changed(value: T, audit: Option<AuditEntry>) -> Self {
+        Self { value, audit, effect: Effect::Changed }
+    }
+
+    pub(crate) fn looked(value: T) -> Self {
+        Self { value, audit: None, effect: Effect::Nothing }
+    }
+}
+
+impl<T> Done<Option<T>> {
+    /// Where there was something to change.
+    pub(crate) fn if_found(value: Option<T>, audit: Option<AuditEntry>) -> Self {
+        if value.is_some() { Self::changed(value, audit) } else { Self::looked(value) }
+    }
+}
+
 pub(super) enum Request {
     Entry(Draft, oneshot::Sender<()>),
-    Job(Job),
+    Job(Job, Undo),
 }
 
 pub(super) type Job = Box<dyn for<'c> FnOnce(&'c mut Connection) -> BoxFuture<'c, Result<Ran, Abort>> + Send>;
@@ -84,6 +113,7 @@ pub(super) type Answer = Box<dyn FnOnce(Outcome) + Send>;
 pub(super) struct Ran {
     audit: Option<Draft>,
     answer: Answer,
+    effect: Effect,
 }
 
 pub(super) enum Abort {
@@ -93,7 +123,7 @@ pub(super) enum Abort {
 }
 
 /// A job must hand back the database's errors rather than go on: some of them end the transaction it runs in.
-pub(super) fn job<T, F>(work: F) -> (Request, oneshot::Receiver<Result<T, CommitError>>)
+pub(super) fn job<T, F>(undo: Undo, work: F) -> (Request, oneshot::Receiver<Result<T, CommitError>>)
 where
     T: Send + 'static,
     F: for<'c> FnOnce(&'c mut Connection) -> BoxFuture<'c, Result<Done<T>, sqlx::Error>> + Send + 'static,
@@ -106,7 +136,7 @@ where
                 Err(Abort::Job)
             };
             match work(connection).await {
-                Ok(Done { value, audit }) => match audit.as_ref().map(Draft::of_entry).transpose() {
+                Ok(Done { value, audit, effect }) => match audit.as_ref().map(Draft::of_entry).transpose() {
                     Ok(audit) => {
                         let answer = Box::new(move |outcome| {
                             drop(reply.send(match outcome {
@@ -114,16 +144,17 @@ where
                                 Outcome::Unknown => Err(CommitError::Unknown),
                             }));
                         });
-                        Ok(Ran { audit, answer })
+                        Ok(Ran { audit, answer, effect })
                     }
-                    Err(error) => refuse(reply, sqlx::Error::Encode(error.into())),
+                    // What it changed is there; only all together can it be undone.
+                    Err(error) => Err(Abort::Batch(sqlx::Error::Encode(error.into()))),
                 },
                 Err(error) if is_statement_failure(&error) => refuse(reply, error),
                 Err(error) => Err(Abort::Batch(error)),
             }
         })
     });
-    (Request::Job(job), answered)
+    (Request::Job(job, undo), answered)
 }
 
 /// In the transaction that was begun. Takes a batch of the backlog along, in front of the requests.
@@ -139,14 +170,12 @@ pub(super) async fn commit(
     let mut answers = Vec::with_capacity(requests.len());
     let mut entries = Vec::with_capacity(requests.len());
     let alone = requests.len() == 1;
-    // A job may have only looked; entries and the backlog always change something.
-    let has_jobs = requests.iter().any(|request| matches!(request, Request::Job(_)));
-    let changes_before = if has_jobs { Some(connection.changes().await?) } else { None };
+    let mut effect = Effect::Nothing;
     for request in requests {
         let ran = match request {
             Request::Entry(draft, reply) => Some(entry(draft, reply)),
-            Request::Job(job) if alone => {
-                let ran = run(connection, job).await?;
+            Request::Job(job, _) if alone => {
+                let ran = run(connection, job, Undo::BySavepoint).await?;
                 if ran.is_none() {
                     // Nothing else is in it yet: undoing all undoes the job.
                     connection.control("ROLLBACK").await?;
@@ -154,9 +183,13 @@ pub(super) async fn commit(
                 }
                 ran
             }
-            Request::Job(job) => run_among_others(connection, job).await?,
+            Request::Job(job, undo @ Undo::ByItself) => run(connection, job, undo).await?,
+            Request::Job(job, Undo::BySavepoint) => run_among_others(connection, job).await?,
         };
         if let Some(ran) = ran {
+            if ran.effect == Effect::Changed {
+                effect = Effect::Changed;
+            }
             entries.extend(ran.audit);
             answers.push(ran.answer);
         }
@@ -166,11 +199,9 @@ pub(super) async fn commit(
     let carried = backlog.carried();
     let drafts: Vec<&Draft> = drafts.chain(&gap).chain(&entries).collect();
     let extended = chain.extend(connection, carried, &drafts).await?;
-    let effect = match changes_before {
-        Some(before @ Changes::Counted(_)) if before == connection.changes().await? => Effect::Nothing,
-        None if extended.is_none() => Effect::Nothing,
-        Some(_) | None => Effect::Changed,
-    };
+    if extended.is_some() {
+        effect = Effect::Changed;
+    }
     if let Err(error) = connection.control("COMMIT").await {
         for answer in answers {
             answer(Outcome::Unknown);
@@ -184,6 +215,7 @@ pub(super) async fn commit(
 
 fn entry(draft: Draft, reply: oneshot::Sender<()>) -> Ran {
     Ran {
+        effect: Effect::Changed,
         audit: Some(draft),
         // Whoever went away while waiting needs no answer; whoever is not answered takes it for a failure.
         answer: Box::new(move |outcome| {
@@ -197,7 +229,7 @@ fn entry(draft: Draft, reply: oneshot::Sender<()>) -> Ran {
 /// `None` where the job failed and was undone.
 async fn run_among_others(connection: &mut Connection, job: Job) -> Result<Option<Ran>, WriteFailure> {
     connection.control("SAVEPOINT job").await?;
-    let ran = run(connection, job).await?;
+    let ran = run(connection, job, Undo::BySavepoint).await?;
     if ran.is_none() {
         connection.control("ROLLBACK TO job").await?;
     }
@@ -206,12 +238,14 @@ async fn run_among_others(connection: &mut Connection, job: Job) -> Result<Optio
 }
 
 /// `None` where the job failed and must be undone.
-async fn run(connection: &mut Connection, job: Job) -> Result<Option<Ran>, WriteFailure> {
+async fn run(connection: &mut Connection, job: Job, undo: Undo) -> Result<Option<Ran>, WriteFailure> {
     // The writer serves the whole process and must survive one job's panic.
     let outcome = AssertUnwindSafe(async { job(connection).await }).catch_unwind().await;
     match outcome {
         Ok(Ok(ran)) => Ok(Some(ran)),
         Ok(Err(Abort::Batch(error))) => Err(error.into()),
-        Ok(Err(Abort::Job)) | Err(_) => Ok(None),
+        Ok(Err(Abort::Job)) => Ok(None),
+        Err(_) if undo == Undo::ByItself => Err(WriteFailure::Panicked),
+        Err(_) => Ok(None),
     }
 }

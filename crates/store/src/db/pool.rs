@@ -127,7 +127,9 @@ fn pool_of(file: &File, current: &Mutex<Option<Current>>, identity: FileIdentity
                 .min_connections(0)
                 .max_connections(SQLITE_MAX)
                 .idle_timeout(IDLE_TIMEOUT)
-                .acquire_timeout(ACQUIRE_TIMEOUT);
+                .acquire_timeout(ACQUIRE_TIMEOUT)
+                // A file does not go away without being noticed.
+                .test_before_acquire(false);
             let pool = options.connect_lazy_with(sqlite::options(file.database()).pragma("query_only", "ON"));
             current.insert(Current { identity, pool }).clone()
         }

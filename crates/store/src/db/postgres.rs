@@ -118,6 +118,11 @@ pub(super) fn is_damage(error: &sqlx::Error) -> bool {
     matches!(code(error), Some("XX001" | "XX002"))
 }
 
+/// Waited for too long, for a lock or altogether, or in each other's way.
+pub(super) fn is_passing(error: &sqlx::Error) -> bool {
+    matches!(code(error), Some("57014" | "55P03" | "40001" | "40P01"))
+}
+
 /// Data, constraints and statements that make no sense.
 pub(super) fn is_statement_failure(error: &sqlx::Error) -> bool {
     code(error).is_some_and(|code| ["22", "23", "42"].iter().any(|class| code.starts_with(class)))

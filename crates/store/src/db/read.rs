@@ -117,7 +117,7 @@ impl Reader {
         mut each: impl FnMut(RawRecord<'_>) -> Result<(), StoreError> + Send,
     ) -> Result<(), StoreError> {
         let text = "SELECT chain, seq, body, hash, place FROM audit_record \
-                    WHERE place >= $1 ORDER BY place LIMIT $2";
+                    WHERE place >= $1 ORDER BY place LIMIT CAST($2 AS BIGINT)";
         let read_error = |source| self.read_error(source);
         let mut connection = self.acquire().await?;
         let mut next_place = Some(i64::MIN);
@@ -197,7 +197,7 @@ async fn verify_chain(
 }
 
 async fn chains_after(snapshot: &mut Connection, id: i64) -> Result<Vec<StoredChain>, sqlx::Error> {
-    let text = "SELECT id, head_seq, head_hash, uuid, opened_at FROM audit_chain WHERE id > $1 ORDER BY id LIMIT $2";
+    let text = "SELECT id, head_seq, head_hash, uuid, opened_at FROM audit_chain WHERE id > $1 ORDER BY id LIMIT CAST($2 AS BIGINT)";
     let rows = snapshot.query(text).bind(id).bind(CHAINS_PER_PAGE).fetch_all().await?;
     let mut chains = Vec::with_capacity(rows.len());
     for row in &rows {

@@ -40,14 +40,6 @@ pub(crate) enum Turn {
     Approvals,
 }
 
-/// Whether a transaction changed anything, as far as the database says.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Changes {
-    /// So many since the connection was made.
-    Counted(i64),
-    Untold,
-}
-
 /// A statement on its way to a connection.
 pub(crate) enum Query<'c> {
     Sqlite(sqlx::query::Query<'c, Sqlite, SqliteArguments>, &'c mut SqliteConnection),
@@ -113,16 +105,6 @@ impl Connection {
                 let key = postgres::LOCKS + 1 + turn as i64;
                 self.query("SELECT pg_advisory_xact_lock($1)").bind(key).execute().await.map(drop)
             }
-        }
-    }
-
-    pub(crate) async fn changes(&mut self) -> Result<Changes, sqlx::Error> {
-        match self {
-            Self::Sqlite(_) => {
-                let row = self.query("SELECT total_changes()").fetch_one().await?;
-                Ok(Changes::Counted(row.get(0)?))
-            }
-            Self::Postgres(_) => Ok(Changes::Untold),
         }
     }
 

@@ -63,16 +63,17 @@ pub(crate) async fn delete(connection: &mut Connection, id: i64) -> Result<Optio
     Ok((deleted > 0).then_some(()))
 }
 
+/// A limit that is a bare parameter makes SQLite prepare the statement anew for every call.
 pub(crate) async fn list(connection: &mut Connection, query: TaskQuery) -> Result<Vec<Task>, sqlx::Error> {
     let rows = match query.status {
         None => {
             let text = "SELECT id, title, description, status, created_at, completed_at FROM task \
-                        WHERE id > $1 ORDER BY id LIMIT $2";
+                        WHERE id > $1 ORDER BY id LIMIT CAST($2 AS BIGINT)";
             connection.query(text).bind(query.after).bind(query.limit).fetch_all().await?
         }
         Some(status) => {
             let text = "SELECT id, title, description, status, created_at, completed_at FROM task \
-                        WHERE status = $1 AND id > $2 ORDER BY id LIMIT $3";
+                        WHERE status = $1 AND id > $2 ORDER BY id LIMIT CAST($3 AS BIGINT)";
             connection.query(text).bind(status.as_str()).bind(query.after).bind(query.limit).fetch_all().await?
         }
     };

@@ -15,8 +15,9 @@ use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
 use super::audit::ChainWriter;
-use super::commit::{CommitError, Committed, Done, Effect, Outcome, Request, WriteFailure, commit, job};
+use super::commit::{CommitError, Committed, Done, Effect, Outcome, Request, Undo, WriteFailure, commit, job};
 use super::place::{Connected, IfMissing, Place, connect};
+use super::postgres;
 use super::sql::Connection;
 use crate::StoreError;
 use crate::backlog::{BATCH_MAX, Backlog};
@@ -85,12 +86,12 @@ struct Shared {
 impl WriterHandle {
     /// Ready when the job's changes and its audit entry are on disk. After an error nothing of the job is, except where
     /// the error says that it is [`CommitError::Unknown`].
-    pub(crate) async fn commit<T, F>(&self, work: F) -> Result<T, CommitError>
+    pub(crate) async fn commit<T, F>(&self, undo: Undo, work: F) -> Result<T, CommitError>
     where
         T: Send + 'static,
         F: for<'c> FnOnce(&'c mut Connection) -> BoxFuture<'c, Result<Done<T>, sqlx::Error>> + Send + 'static,
     {
-        let (request, answered) = job(work);
+        let (request, answered) = job(undo, work);
         let turn = self.take_turn();
         turn.0.requests.send(request).await.map_err(|_| CommitError::Unavailable)?;
         answered.await.unwrap_or(Err(CommitError::Unavailable))
@@ -143,11 +144,11 @@ impl WriterHandle {
         if self.embedded && self.is_writable() && !self.batched.is_closed() {
             return Ok(());
         }
-        let pinged = self.commit(|connection| {
+        let pinged = self.commit(Undo::ByItself, |connection| {
             Box::pin(async move {
                 // A transaction that changes nothing takes the lock but needs no disk, so it would prove nothing.
                 connection.query("UPDATE audit_anchor SET chains_opened = chains_opened").execute().await?;
-                Ok(Done { value: (), audit: None })
+                Ok(Done::changed((), None))
             })
         });
         pinged.await
@@ -351,9 +352,9 @@ impl Writer {
 
     async fn fail(&mut self, failure: &WriteFailure) {
         self.shared.writable.store(false, Ordering::Relaxed);
-        // A server that can be reached fails one request, and the next may be none of its trouble.
-        let unreachable = matches!(failure, WriteFailure::Connect(_)) || matches!(self.session.place, Place::Folder(_));
-        self.failed_at = unreachable.then(Instant::now);
+        // What one request met, on a server, need not concern the next.
+        let passing = matches!(failure, WriteFailure::Database(error) if postgres::is_passing(error));
+        self.failed_at = (!passing).then(Instant::now);
         if !self.shared.complained.swap(true, Ordering::Relaxed) {
             let (cause, retained): (&dyn std::error::Error, _) = (failure, self.session.backlog.entries());
             tracing::error!(error = cause, retained, "the database cannot be written");

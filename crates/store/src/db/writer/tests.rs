@@ -10,7 +10,7 @@ use tokio::task::{JoinHandle, JoinSet};
 use tokio_util::task::TaskTracker;
 
 use super::{
-    BATCHED_MAX, CommitError, Done, FLUSH_AFTER, FLUSH_AT, IfMissing, Place, REFUSE_FOR, STALLED_AFTER, Writer,
+    BATCHED_MAX, CommitError, Done, FLUSH_AFTER, FLUSH_AT, IfMissing, Place, REFUSE_FOR, STALLED_AFTER, Undo, Writer,
     WriterHandle,
 };
 use crate::backlog::RETAINED_MAX;
@@ -56,7 +56,7 @@ async fn a_job_that_fails_leaves_its_neighbours_alone() {
     let (good, bad, panicking, last, ()) = tokio::join!(
         note(&writer, &["INSERT INTO note VALUES ('good')"], Some(AuditEntry { request_id: first, ..answered() })),
         note(&writer, &["INSERT INTO note VALUES ('bad')", "INSERT INTO note VALUES ('good')"], Some(answered())),
-        writer.commit::<(), _>(|connection| {
+        writer.commit::<(), _>(Undo::BySavepoint, |connection| {
             Box::pin(async move {
                 connection.query("INSERT INTO note VALUES ('panicking')").execute().await?;
                 panic!("a job's own mistake");
@@ -114,17 +114,22 @@ async fn batched_entries_are_written_without_being_asked_for() {
 async fn a_batch_that_is_large_enough_does_not_wait() {
     for site in sites().await {
         let (writer, task) = start(&site.place).await;
-        let begun = Instant::now();
-        writer.append_batched(draft()).await.unwrap();
-        // Lets the writer take the first out of the queue.
-        settle().await;
-        for _ in 0..FLUSH_AT {
+        let mut took = Vec::new();
+        // On a busy machine one of them may take longer than it would have waited; not all of them do.
+        while took.len() < 10 && took.iter().all(|took| *took >= FLUSH_AFTER) {
+            let (begun, before) = (Instant::now(), writer.commits());
             writer.append_batched(draft()).await.unwrap();
+            // Lets the writer take the first out of the queue.
+            settle().await;
+            for _ in 0..FLUSH_AT {
+                writer.append_batched(draft()).await.unwrap();
+            }
+            wait_for_commits(&writer, before + 1).await;
+            took.push(begun.elapsed());
         }
-        wait_for_commits(&writer, 1).await;
-        assert!(begun.elapsed() < FLUSH_AFTER, "{:?}", begun.elapsed());
+        assert!(took.iter().any(|took| *took < FLUSH_AFTER), "{took:?}");
         end(writer, task).await;
-        let records = FLUSH_AT as u64 + 1;
+        let records = took.len() as u64 * (FLUSH_AT as u64 + 1);
         assert_eq!(verify(&site.place).await, Verdict::Verified(Extent { chains: 1, records, lost: 0 }));
     }
 }
@@ -311,11 +316,11 @@ async fn a_commit_that_fails_is_not_called_undone() {
 async fn commits_are_synced_into_a_log() {
     let folder = tempfile::tempdir().unwrap();
     let (writer, task) = start(&folder.path().into()).await;
-    let settings = writer.commit(|connection| {
+    let settings = writer.commit(Undo::ByItself, |connection| {
         Box::pin(async move {
             let synchronous: i64 = connection.query("PRAGMA synchronous").fetch_one().await?.get(0)?;
             let journal: String = connection.query("PRAGMA journal_mode").fetch_one().await?.get(0)?;
-            Ok(Done { value: (synchronous, journal), audit: None })
+            Ok(Done::looked((synchronous, journal)))
         })
     });
     assert_eq!(settings.await.unwrap(), (2, "wal".to_owned()));
@@ -395,12 +400,13 @@ async fn note(
     audit: Option<AuditEntry>,
 ) -> Result<(), CommitError> {
     let statements = statements.to_vec();
-    let job = writer.commit(move |connection| {
+    let changes = !statements.iter().all(|statement| statement.starts_with("SELECT"));
+    let job = writer.commit(Undo::BySavepoint, move |connection| {
         Box::pin(async move {
             for statement in statements {
                 connection.query(statement).execute().await?;
             }
-            Ok(Done { value: (), audit })
+            Ok(if changes { Done::changed((), audit) } else { Done::looked(()) })
         })
     });
     job.await
