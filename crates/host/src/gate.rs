@@ -8,7 +8,7 @@ use std::sync::Arc;
 use arc_swap::ArcSwap;
 use countersign_contract::{
     AnyTool, Approval, CallContext, Caller, Capability, Client, Code, Contract, Failure, InputRequired, Output,
-    Progress, Rejection, Reply, RequestId, ToolError, to_json,
+    Progress, Rejection, Reply, RequestId, ToolError, to_json, visible,
 };
 use serde::Serialize;
 use serde_json::{Value, json};
@@ -183,7 +183,11 @@ impl Gate {
         if mistakes.is_empty() {
             return Ok(output);
         }
-        tracing::error!(request_id = %ctx.request_id, tool = %contract.name, ?mistakes, "result breaks its contract");
+        // Of someone else's tool the person may see what it was; nobody else does.
+        let untrusted = contract.from_server.as_ref().map(|_| shortened(&output.structured));
+        tracing::error!(
+            request_id = %ctx.request_id, tool = %contract.name, ?mistakes, untrusted, "result breaks its contract"
+        );
         let details = json!({"violation_id": ctx.request_id, "mistakes": mistakes});
         let error = "The tool's result breaks its contract and is withheld";
         Err(Rejection::new(Code::ContractViolation, error).with_details(details).into())
@@ -257,6 +261,12 @@ fn for_the_caller(contract: &Contract, ctx: &CallContext, error: ToolError) -> R
         // The gate itself deals with these.
         ToolError::Cancelled | ToolError::InputRequired(_) | ToolError::MissingCapability(_) => internal_error(ctx),
     }
+}
+
+/// The beginning of a value, with nothing in it that does not show.
+fn shortened(value: &Value) -> String {
+    const CHARACTERS_MAX: usize = 4000;
+    visible(&value.to_string()).chars().take(CHARACTERS_MAX).collect()
 }
 
 fn internal_error(ctx: &CallContext) -> Rejection {

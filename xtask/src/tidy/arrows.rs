@@ -6,12 +6,13 @@ use super::Finding;
 use super::tree::Tree;
 
 /// Our crates and which of our crates each may use. A crate that is not here does not belong into `crates/` yet.
-const ARROWS: [(&str, &[&str]); 10] = [
+const ARROWS: [(&str, &[&str]); 11] = [
     (CONTRACT, &[]),
     ("countersign-store", &[CONTRACT]),
     ("countersign-repo", &[CONTRACT]),
     ("countersign-index", &[CONTRACT, "countersign-repo", "countersign-store"]),
     ("countersign-tools", &[CONTRACT, "countersign-index", "countersign-repo", "countersign-store"]),
+    ("countersign-upstream", &[CONTRACT]),
     ("countersign-host", &[CONTRACT]),
     ("countersign-ask", &[CONTRACT, "countersign-host", "countersign-index"]),
     ("countersign-transports", &[CONTRACT, "countersign-host", "countersign-ask"]),
@@ -22,11 +23,12 @@ const CONTRACT: &str = "countersign-contract";
 const ANY: &[&str] = &["*"];
 
 /// Other people's crates that only some of ours may use.
-const EXTERNALS: [(&str, &[&str]); 6] = [
+const EXTERNALS: [(&str, &[&str]); 7] = [
     ("anyhow", &["countersign", "xtask"]),
     ("axum", &["xtask"]),
     ("hyper", &["countersign-transports", "xtask"]),
     ("hyper-util", &["countersign-transports", "xtask"]),
+    ("reqwest", &["countersign-upstream"]),
     ("rmcp", &["countersign-host", "countersign-transports"]),
     ("sqlx", &["countersign-store"]),
 ];

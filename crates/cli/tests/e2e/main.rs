@@ -24,3 +24,4 @@ mod rest;
 mod rows;
 mod shutdown;
 mod tasks;
+mod upstreams;

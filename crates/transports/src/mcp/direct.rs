@@ -294,8 +294,12 @@ fn result_message(id: &str, modern: bool, reply: Reply) -> Direct {
         push_json_text(&mut message, &reply.text);
         message.push_str("}]");
     }
-    message.push_str(",\"structuredContent\":");
     let tail = if reply.is_error() { ",\"isError\":true}}" } else { ",\"isError\":false}}" };
+    if !reply.promised {
+        message.push_str(tail);
+        return Direct::new(message, StatusCode::OK);
+    }
+    message.push_str(",\"structuredContent\":");
     if copied == 0 {
         return Direct { head: message, long: Some(reply.text), tail, status: StatusCode::OK };
     }
