@@ -42,10 +42,11 @@ pub(crate) fn run(arguments: Arguments) -> Result<ExitCode, CommandError> {
     done.map(|()| ExitCode::Ok)
 }
 
-/// The exit code is the program's.
+/// Whether the program ended well.
 fn supervise(program: &[std::ffi::OsString]) -> Result<ExitCode, CommandError> {
     match countersign_upstream::supervise(program) {
-        Ok(code) => std::process::exit(i32::from(code)),
+        Ok(0) => Ok(ExitCode::Ok),
+        Ok(_) => Ok(ExitCode::ToolError),
         Err(error) => Err(CommandError::new(ExitCode::Unreachable, error)),
     }
 }

@@ -112,9 +112,7 @@ pub(crate) fn state(condition: Condition) -> &'static str {
 
 fn tool(judged: &Judged) -> Value {
     let reasons = |reasons: &[Reason]| {
-        let reason = |reason: &Reason| {
-            json!({"kind": reason.kind().to_string(), "reason": reason.to_string(), "remedy": reason.remedy()})
-        };
+        let reason = |reason: &Reason| json!({"kind": reason.kind().to_string(), "reason": reason.to_string(), "remedy": reason.remedy()});
         reasons.iter().map(reason).collect::<Vec<_>>()
     };
     match &judged.verdict {

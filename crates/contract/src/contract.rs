@@ -225,7 +225,9 @@ impl Contract {
         let mut mistakes = self.input.mistakes(arguments);
         if let Some(origin) = &self.from_server {
             let undeclared = origin.undeclared(arguments).into_iter();
-            mistakes.extend(undeclared.filter(|new| mistakes.iter().all(|known| known.path != new.path)).collect::<Vec<_>>());
+            mistakes.extend(
+                undeclared.filter(|new| mistakes.iter().all(|known| known.path != new.path)).collect::<Vec<_>>(),
+            );
         }
         if mistakes.is_empty() {
             return Ok(());

@@ -69,7 +69,10 @@ fn fixed_paths() -> Map<String, Value> {
         "required": ["servers"],
     });
     let paths = [
-        ("/v1/servers", read("listServers", "Upstream servers and what was made of their tools", &json_content(&servers))),
+        (
+            "/v1/servers",
+            read("listServers", "Upstream servers and what was made of their tools", &json_content(&servers)),
+        ),
         ("/v1/tools", read("listTools", "The tools this caller may use", &json_content(&list("Summary")))),
         ("/v1/stats", read("stats", "Figures per tool since the start", &json_content(&list("Figures")))),
         ("/openapi.json", read("openapi", "This document", &json_content(&any))),

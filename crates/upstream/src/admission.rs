@@ -36,7 +36,10 @@ pub struct Judged {
 #[derive(Debug, Clone)]
 pub enum Verdict {
     /// With what was let pass.
-    Admitted { contract: Arc<Contract>, noted: Vec<Reason> },
+    Admitted {
+        contract: Arc<Contract>,
+        noted: Vec<Reason>,
+    },
     Refused(Vec<Reason>),
     /// The operator does not want it.
     LeftOut,
@@ -182,7 +185,8 @@ fn describes_object(schema: &Value) -> bool {
 /// Whether objects that have nothing in common all fit.
 fn says_nothing(schema: &Schema) -> bool {
     let strange = json!({"\u{1}": 1, "a": [null], "0": {"b": "c"}});
-    let named: Map<String, Value> = declared(schema.raw()).into_iter().map(|name| (name, json!([{"\u{1}": 0}]))).collect();
+    let named: Map<String, Value> =
+        declared(schema.raw()).into_iter().map(|name| (name, json!([{"\u{1}": 0}]))).collect();
     let renamed: Map<String, Value> = named.keys().map(|name| (name.clone(), json!(-0.5))).collect();
     [json!({}), strange, Value::Object(named), Value::Object(renamed)].iter().all(|object| schema.is_valid(object))
 }

@@ -56,7 +56,9 @@ impl Fleet {
             }
         }
         if !old.is_empty() {
-            old.iter().for_each(|kept| kept.stop.cancel());
+            for kept in &old {
+                kept.stop.cancel();
+            }
             self.changed.send_modify(|count| *count += 1);
         }
     }
@@ -101,7 +103,9 @@ impl Fleet {
 
     /// Ends them all.
     pub async fn close(&self) {
-        self.servers().iter().for_each(|kept| kept.stop.cancel());
+        for kept in &*self.servers() {
+            kept.stop.cancel();
+        }
         self.tasks.close();
         if tokio::time::timeout(CLOSE_TIMEOUT, self.tasks.wait()).await.is_err() {
             tracing::warn!("some upstream servers did not end in time");

@@ -17,7 +17,7 @@ use crate::tool::UpstreamTool;
 
 /// Between attempts: doubled each time, up to the longest.
 const FIRST_PAUSE: Duration = Duration::from_millis(500);
-const LONGEST_PAUSE: Duration = Duration::from_secs(60);
+const LONGEST_PAUSE: Duration = Duration::from_mins(1);
 
 /// After so many failures in a row it is said to be down; it is still tried, now and then.
 const FAILURES_MAX: u32 = 5;

@@ -20,7 +20,7 @@ const MODERN: &str = "2026-07-28";
 const LEGACY: &str = "2025-11-25";
 
 /// A server of the older era may not answer a question that it does not know.
-const PROBE_TIMEOUT: Duration = Duration::from_secs(3);
+const PROBE_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// To be connected altogether, and to list what there is.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(30);
@@ -106,8 +106,15 @@ async fn open(spec: &ServerSpec, tasks: &TaskTracker, era: Option<Era>) -> Resul
     let (waiting, tools_changed) = (Arc::new(Waiting::default()), Arc::new(Notify::new()));
     let (replies, replying) = mpsc::channel(16);
     tasks.spawn(listen(messages, Arc::clone(&waiting), Arc::clone(&tools_changed), replies, ended.clone()));
-    let mut inner =
-        Inner { link, era: Era::Modern, server: Value::Null, next_id: AtomicU64::new(1), waiting, ended, tools_changed };
+    let mut inner = Inner {
+        link,
+        era: Era::Modern,
+        server: Value::Null,
+        next_id: AtomicU64::new(1),
+        waiting,
+        ended,
+        tools_changed,
+    };
     inner.greet(era).await?;
     let inner = Arc::new(inner);
     tasks.spawn(reply(Arc::downgrade(&inner), replying));
@@ -187,7 +194,13 @@ impl Session {
     }
 
     /// Dropped, it takes the question back.
-    pub async fn ask(&self, method: &str, params: Map<String, Value>, within: Duration, progress: Progress) -> Result<Value, CallFailure> {
+    pub async fn ask(
+        &self,
+        method: &str,
+        params: Map<String, Value>,
+        within: Duration,
+        progress: Progress,
+    ) -> Result<Value, CallFailure> {
         self.inner.ask(method, params, within, progress).await
     }
 

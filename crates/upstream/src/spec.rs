@@ -34,8 +34,16 @@ pub struct ServerSpec {
 #[derive(Clone, PartialEq, Eq)]
 pub enum Reach {
     /// A program of ours to start, spoken to on its stdin and stdout.
-    Program { command: String, args: Vec<String>, env: BTreeMap<String, String>, folder: PathBuf },
-    Http { url: String, headers: BTreeMap<String, String> },
+    Program {
+        command: String,
+        args: Vec<String>,
+        env: BTreeMap<String, String>,
+        folder: PathBuf,
+    },
+    Http {
+        url: String,
+        headers: BTreeMap<String, String>,
+    },
 }
 
 /// Which of its tools are taken, and under which names. All names are the server's own.

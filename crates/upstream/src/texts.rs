@@ -236,7 +236,10 @@ mod tests {
     fn what_does_not_show_is_found_and_removed() {
         for text in ["a\u{202e}b", "a\u{1b}[8mb", "a\u{e0041}b", "a\u{200b}b", "a\u{0}b", "a\rb"] {
             assert_eq!(judged(&json!({"description": text})), ["hidden_characters"], "{text:?}");
-            assert!(!cleaned(text).contains(|letter: char| letter.is_control() || u32::from(letter) > 0x1000), "{text:?}");
+            assert!(
+                !cleaned(text).contains(|letter: char| letter.is_control() || u32::from(letter) > 0x1000),
+                "{text:?}"
+            );
         }
         assert_eq!(judged(&json!({"inputSchema": {"properties": {"a\u{200b}": {}}}})), ["hidden_characters"]);
         assert_eq!(judged(&json!({"description": "x".repeat(9000)})), ["long_text"]);

@@ -73,10 +73,8 @@ impl UpstreamTool {
         }
         let structured = result.get_mut("structuredContent").map(Value::take).unwrap_or_default();
         // Its text is made anew from what is checked; pictures and the like have no other form.
-        let others: Vec<Content> = match blocks {
-            Value::Array(blocks) => blocks.into_iter().filter(|block| block["type"] != "text").map(block).collect(),
-            _ => Vec::new(),
-        };
+        let blocks = blocks.as_array().cloned().unwrap_or_default();
+        let others: Vec<Content> = blocks.into_iter().filter(|block| block["type"] != "text").map(block).collect();
         let content = (!others.is_empty()).then(|| {
             let twin = Content::text(to_json(&structured));
             std::iter::once(twin).chain(others).collect()
@@ -115,8 +113,5 @@ fn text_of(result: &Value) -> String {
 }
 
 fn block(block: Value) -> Content {
-    match block {
-        Value::Object(members) => Content::Other(members),
-        other => Content::text(other.to_string()),
-    }
+    if let Value::Object(members) = block { Content::Other(members) } else { Content::text(block.to_string()) }
 }

@@ -14,7 +14,7 @@ use crate::output::{self, Format};
 use crate::{upstreams, wiring};
 
 /// A server that has to be fetched first takes its time.
-const PATIENCE: Duration = Duration::from_secs(60);
+const PATIENCE: Duration = Duration::from_mins(1);
 
 pub(super) fn run(common: &Common, arguments: &CheckArguments) -> CommandResult {
     let config = wiring::load(common, None)?;
@@ -83,7 +83,12 @@ fn table(reports: &[ServerReport]) -> String {
         }
         for judged in &report.judged {
             let (verdict, why) = words(judged);
-            rows.push(vec![report.name.to_string(), visible(&judged.name).into_owned(), verdict.to_owned(), why.join("\n")]);
+            rows.push(vec![
+                report.name.to_string(),
+                visible(&judged.name).into_owned(),
+                verdict.to_owned(),
+                why.join("\n"),
+            ]);
         }
     }
     output::table(&["SERVER", "TOOL", "VERDICT", "WHY"], rows)
@@ -91,7 +96,9 @@ fn table(reports: &[ServerReport]) -> String {
 
 fn words(judged: &Judged) -> (&'static str, Vec<String>) {
     match &judged.verdict {
-        Verdict::Admitted { noted, .. } => ("admitted", noted.iter().map(|reason| format!("noted: {reason}")).collect()),
+        Verdict::Admitted { noted, .. } => {
+            ("admitted", noted.iter().map(|reason| format!("noted: {reason}")).collect())
+        }
         Verdict::Refused(reasons) => {
             ("refused", reasons.iter().map(|reason| format!("{reason} → {}", reason.remedy())).collect())
         }

@@ -62,7 +62,12 @@ fn server(spec: &ServerSpec) -> ServerFile {
             allow: spec.tools.allow.as_ref().map(|names| names.iter().cloned().collect()),
             deny: spec.tools.deny.iter().cloned().collect(),
             rename: spec.tools.rename.clone(),
-            waive: spec.tools.waive.iter().map(|(tool, kinds)| (tool.clone(), kinds.iter().cloned().collect())).collect(),
+            waive: spec
+                .tools
+                .waive
+                .iter()
+                .map(|(tool, kinds)| (tool.clone(), kinds.iter().cloned().collect()))
+                .collect(),
         },
         approval: spec.approval,
         timeout: spec.timeout.map(Into::into),

@@ -46,12 +46,14 @@ fn toy(tools: &Value, result: &Value, more: &Value) -> TestEnv {
     TestEnv::with_config(&json!({"servers": servers, "contracts": {"level": level}}).to_string())
 }
 
-/// Once it is in this state.
+/// Once it is in this state, and its tools are offered if it is ready.
 fn server_in(server: &Server, name: &str, state: &str) -> Value {
     wait_for(&format!("{name} to be {state}"), || {
         let listed = server.get("/v1/servers").json();
         let found = listed["servers"].as_array().unwrap().iter().find(|server| server["name"] == name).cloned()?;
-        (found["state"] == state).then_some(found)
+        let names = found["tools"].as_array().unwrap().iter().filter_map(|tool| tool["name"].as_str());
+        let offered = names.into_iter().all(|name| server.get(&format!("/v1/tools/{name}")).status == 200);
+        (found["state"] == state && (state != "ready" || offered)).then_some(found)
     })
 }
 
@@ -60,7 +62,8 @@ fn a_server_behind_ours_is_called_like_our_own() {
     let inner = TestEnv::new();
     let program = env!("CARGO_BIN_EXE_countersign");
     let data = inner.path("data").display().to_string();
-    let config = json!({"servers": {"inner": {"command": program, "args": ["mcp"], "env": {"COUNTERSIGN_DATA_DIR": data}}}});
+    let config =
+        json!({"servers": {"inner": {"command": program, "args": ["mcp"], "env": {"COUNTERSIGN_DATA_DIR": data}}}});
     let env = TestEnv::with_config(&config.to_string());
     let server = env.serve();
     let report = server_in(&server, "inner", "ready");
@@ -72,8 +75,11 @@ fn a_server_behind_ours_is_called_like_our_own() {
     let called = modern(&server, "tools/call", Some("inner__hello"), json!({"name": "inner__hello", "arguments": {}}));
     assert_eq!(called.json()["result"]["isError"], json!(false), "{}", called.json());
     let mut session = Session::start(&env, &["mcp"]);
-    let called = session.call("inner__hello", &json!({"name": "Ann"}));
-    assert!(called["result"]["structuredContent"]["message"].is_string(), "{called}");
+    // Whoever takes long to start is announced later.
+    wait_for("the tool over stdio", || {
+        let called = session.call("inner__hello", &json!({"name": "Ann"}));
+        called["result"]["structuredContent"]["message"].is_string().then_some(())
+    });
     let called = env.json(&["call", "inner__hello", "--json", "name=Ann"]);
     assert!(called["message"].as_str().unwrap().contains("Ann"));
     let listed = env.json(&["tools", "--json"]);
@@ -223,7 +229,8 @@ fn nothing_is_left_of_a_server() {
 fn a_server_sees_nothing_of_our_environment() {
     let script = format!("env >&2; {TOY}");
     let tools = json!([add()]).to_string();
-    let config = json!({"servers": {"toy": {"command": "sh", "args": ["-c", script], "env": {"TOOLS": tools, "OWN": "mine"}}}});
+    let config =
+        json!({"servers": {"toy": {"command": "sh", "args": ["-c", script], "env": {"TOOLS": tools, "OWN": "mine"}}}});
     let env = TestEnv::with_config(&config.to_string());
     let mut command = env.command(&["serve", "--listen", "127.0.0.1:0"]);
     command.env("SECRET_OF_OURS", "hunter2");

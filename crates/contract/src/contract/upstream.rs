@@ -46,7 +46,7 @@ impl Contract {
             Some(output) => output,
             None => Schema::compile(text_only())?,
         };
-        let own = Terms { approval, limits, ..Terms::default() };
+        let own = Terms { limits, approval, ..Terms::default() };
         let origin =
             FromServer { arguments: terms.arguments, structured, annotations: terms.annotations, others: terms.others };
         let mut contract = Self {
@@ -71,7 +71,9 @@ impl FromServer {
     pub(super) fn undeclared(&self, arguments: &Value) -> Vec<Mistake> {
         let names = arguments.as_object().into_iter().flat_map(Map::keys);
         let unknown = names.filter(|name| !self.arguments.contains(*name));
-        unknown.map(|name| Mistake::unknown("", name, closest(name, self.arguments.iter().map(String::as_str)))).collect()
+        unknown
+            .map(|name| Mistake::unknown("", name, closest(name, self.arguments.iter().map(String::as_str))))
+            .collect()
     }
 }
 

@@ -244,8 +244,7 @@ async fn run(connection: &mut Connection, job: Job, undo: Undo) -> Result<Option
     match outcome {
         Ok(Ok(ran)) => Ok(Some(ran)),
         Ok(Err(Abort::Batch(error))) => Err(error.into()),
-        Ok(Err(Abort::Job)) => Ok(None),
         Err(_) if undo == Undo::ByItself => Err(WriteFailure::Panicked),
-        Err(_) => Ok(None),
+        Ok(Err(Abort::Job)) | Err(_) => Ok(None),
     }
 }

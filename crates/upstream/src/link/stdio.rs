@@ -9,6 +9,7 @@ use std::time::Duration;
 use tokio::io::{AsyncBufRead, AsyncBufReadExt as _, AsyncRead, AsyncWriteExt as _, BufReader};
 use tokio::process::{Child, ChildStdin, Command};
 use tokio::sync::mpsc;
+use tokio::time::Instant;
 
 use super::{LinkError, MESSAGE_MAX, Message, Surroundings, parse};
 use crate::supervise::SUPERVISE;
@@ -23,6 +24,8 @@ const OUTGOING_MAX: usize = 64;
 const STDERR_LINE_MAX: usize = 2000;
 /// Lines on stderr a second that go to the log; the rest is counted.
 const STDERR_LINES_MAX: u32 = 50;
+/// Bytes on stderr a second that are read at all: a program that never stops talking waits.
+const STDERR_BYTES_MAX: usize = 1024 * 1024;
 
 /// A program that prints something else on stdout, by mistake, is forgiven so often.
 const GARBLED_MAX: u32 = 100;
@@ -166,16 +169,19 @@ async fn next_line(stdout: &mut (impl AsyncBufRead + Unpin), line: &mut Vec<u8>)
 async fn log_lines(stderr: impl AsyncRead + Unpin, surroundings: Surroundings) {
     let mut stderr = BufReader::new(stderr);
     let mut line = Vec::new();
-    let (mut second, mut lines, mut unlogged) = (tokio::time::Instant::now(), 0, 0_u64);
+    let (mut second, mut lines, mut bytes, mut unlogged) = (Instant::now(), 0, 0, 0_u64);
     loop {
         line.clear();
         // To the end even when the link is over: whoever writes to a pipe that nobody reads may hang.
         match bounded_line(&mut stderr, &mut line).await {
-            Ok(true) => {}
-            Ok(false) | Err(_) => break,
+            Ok(0) | Err(_) => break,
+            Ok(length) => bytes += length,
+        }
+        if bytes > STDERR_BYTES_MAX {
+            tokio::time::sleep_until(second + Duration::from_secs(1)).await;
         }
         if second.elapsed() >= Duration::from_secs(1) {
-            (second, lines) = (tokio::time::Instant::now(), 0);
+            (second, lines, bytes) = (Instant::now(), 0, 0);
         }
         lines += 1;
         if lines > STDERR_LINES_MAX {
@@ -189,15 +195,15 @@ async fn log_lines(stderr: impl AsyncRead + Unpin, surroundings: Surroundings) {
     }
 }
 
-/// Like a line, but the rest of a long one is thrown away as it comes.
-async fn bounded_line(input: &mut (impl AsyncBufRead + Unpin), line: &mut Vec<u8>) -> std::io::Result<bool> {
-    let mut any = false;
+/// Like a line, but the rest of a long one is thrown away as it comes. Answers how long it was; 0 at the end.
+async fn bounded_line(input: &mut (impl AsyncBufRead + Unpin), line: &mut Vec<u8>) -> std::io::Result<usize> {
+    let mut length = 0;
     loop {
         let chunk = input.fill_buf().await?;
-        if chunk.is_empty() {
-            return Ok(any);
+        // One that has no end is given back in parts.
+        if chunk.is_empty() || length > STDERR_BYTES_MAX {
+            return Ok(length);
         }
-        any = true;
         let (taken, done) = match chunk.iter().position(|byte| *byte == b'\n') {
             Some(end) => (end + 1, true),
             None => (chunk.len(), false),
@@ -205,8 +211,9 @@ async fn bounded_line(input: &mut (impl AsyncBufRead + Unpin), line: &mut Vec<u8
         let room = STDERR_LINE_MAX.saturating_sub(line.len()).min(taken);
         line.extend_from_slice(&chunk[..room]);
         input.consume(taken);
+        length += taken;
         if done {
-            return Ok(true);
+            return Ok(length);
         }
     }
 }

@@ -48,7 +48,14 @@ impl Checks<'_> {
         };
         let timeout = server.timeout.as_ref().and_then(|text| self.server_timeout(&[key, name, "timeout"], text));
         let tools = self.tool_rules(key, name, &server.tools);
-        Some(ServerSpec { name: parsed.ok()?, reach: reach?, tools, approval: server.approval, timeout, prefix: prefix? })
+        Some(ServerSpec {
+            name: parsed.ok()?,
+            reach: reach?,
+            tools,
+            approval: server.approval,
+            timeout,
+            prefix: prefix?,
+        })
     }
 
     fn server_timeout(&mut self, steps: &[&str], text: &DurationText) -> Option<std::time::Duration> {
@@ -104,7 +111,11 @@ impl Checks<'_> {
             allow: tools.allow.as_ref().map(|allowed| allowed.iter().cloned().collect()),
             deny: tools.deny.iter().cloned().collect(),
             rename: tools.rename.clone(),
-            waive: tools.waive.iter().map(|(tool, reasons)| (tool.clone(), reasons.iter().cloned().collect())).collect(),
+            waive: tools
+                .waive
+                .iter()
+                .map(|(tool, reasons)| (tool.clone(), reasons.iter().cloned().collect()))
+                .collect(),
         }
     }
 }
