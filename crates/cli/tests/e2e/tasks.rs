@@ -229,7 +229,7 @@ fn check(env: &TestEnv, kept: &Tasks, when: &str) {
     }
 }
 
-/// What became of each task: its status, or that it is gone.
+/// What became of each task: its status and title, or that it is gone.
 type Tasks = BTreeMap<i64, Option<String>>;
 
 const WRITERS: usize = 3;
@@ -239,7 +239,7 @@ enum Go {
     Away,
 }
 
-/// Adds, completes and deletes tasks, and answers what the server said it did. `next` sees every answer, or that there
+/// Adds, completes, renames and deletes tasks, and answers what the server said it did. `next` sees every answer, or that there
 /// was none, and says whether to go on.
 fn write(address: std::net::SocketAddr, mut next: impl FnMut(Option<&Value>) -> Go) -> Tasks {
     let mut call = |tool: &str, input: Value| -> Result<Option<Value>, ()> {
@@ -257,17 +257,18 @@ fn write(address: std::net::SocketAddr, mut next: impl FnMut(Option<&Value>) -> 
         loop {
             let Some(added) = call("add_task", json!({"title": "t"}))? else { continue };
             let id = added["data"]["id"].as_i64().unwrap();
-            let (tool, becomes) = match id % 3 {
-                1 => ("complete_task", Some("completed".to_owned())),
-                2 => ("delete_task", None),
+            let (tool, input, becomes) = match id % 4 {
+                1 => ("complete_task", json!({"task_id": id}), Some("completed: t")),
+                2 => ("delete_task", json!({"task_id": id}), None),
+                3 => ("update_task", json!({"task_id": id, "title": "u"}), Some("pending: u")),
                 _ => {
-                    said.insert(id, Some("pending".to_owned()));
+                    said.insert(id, Some("pending: t".to_owned()));
                     continue;
                 }
             };
             // Until it is answered, either may be true.
-            if call(tool, json!({"task_id": id}))?.is_some() {
-                said.insert(id, becomes);
+            if call(tool, input)?.is_some() {
+                said.insert(id, becomes.map(str::to_owned));
             }
         }
     };
@@ -281,7 +282,8 @@ fn tasks(env: &TestEnv) -> BTreeMap<i64, String> {
         let input = if after == 0 { json!({}) } else { json!({"after": after}) };
         let page = env.json(&["call", "list_tasks", "--json", "--args", &input.to_string()]);
         for task in page["data"].as_array().unwrap() {
-            found.insert(task["id"].as_i64().unwrap(), task["status"].as_str().unwrap().to_owned());
+            let state = format!("{}: {}", task["status"].as_str().unwrap(), task["title"].as_str().unwrap());
+            found.insert(task["id"].as_i64().unwrap(), state);
         }
         match page["next"].as_i64() {
             Some(next) => after = next,
