@@ -92,7 +92,7 @@ fn judge_tool(spec: &ServerSpec, level: Level, tool: &Value, mut reasons: Vec<Re
     reasons.extend(texts::reasons(members));
     let input = input_schema(members, &mut reasons);
     let output = output_schema(members, &mut reasons);
-    let (mut counted, mut noted): (Vec<_>, Vec<_>) = reasons.into_iter().partition(|reason| {
+    let (mut counted, noted): (Vec<_>, Vec<_>) = reasons.into_iter().partition(|reason| {
         let waived = spec.tools.waive.get(own_name).is_some_and(|kinds| kinds.contains(&reason.kind().to_string()));
         !(waived && reason.can_be_waived()) && counts(reason, level)
     });
@@ -100,7 +100,6 @@ fn judge_tool(spec: &ServerSpec, level: Level, tool: &Value, mut reasons: Vec<Re
         (Ok(name), Some(input)) if counted.is_empty() => (name, input),
         (name, _) => {
             counted.extend(name.err());
-            counted.append(&mut noted.extract_if(.., |reason| is_fatal(reason)).collect());
             return Verdict::Refused(counted);
         }
     };

@@ -13,8 +13,6 @@ pub enum Reason {
     DuplicateName,
     #[error("its name looks like that of `{0}`")]
     LookAlike(String),
-    #[error("`{0}` has that name here already")]
-    NameTaken(String),
     #[error("it has no description")]
     NoDescription,
     #[error("its input schema is missing or does not describe an object")]
@@ -55,7 +53,7 @@ pub enum ReasonKind {
 impl Reason {
     pub fn kind(&self) -> ReasonKind {
         match self {
-            Self::Name(_) | Self::DuplicateName | Self::NameTaken(_) => ReasonKind::Name,
+            Self::Name(_) | Self::DuplicateName => ReasonKind::Name,
             Self::LookAlike(_) => ReasonKind::LookAlike,
             Self::NoDescription => ReasonKind::Description,
             Self::NoInputSchema | Self::InputSchema(_) | Self::Undeclared(_) => ReasonKind::InputSchema,
@@ -73,7 +71,6 @@ impl Reason {
         match self {
             Self::Name(_) => "give it another name: `tools: {rename: {old: new}}`".to_owned(),
             Self::DuplicateName => "the server has to give each tool a name of its own".to_owned(),
-            Self::NameTaken(_) => "rename one of the two: `tools: {rename: {old: new}}`".to_owned(),
             Self::NoDescription => "the server has to describe it".to_owned(),
             Self::NoInputSchema => "the server has to declare `inputSchema` with `type: object`".to_owned(),
             Self::InputSchema(_) => "the server has to correct `inputSchema`".to_owned(),
