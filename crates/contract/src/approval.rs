@@ -15,6 +15,9 @@ pub trait HeldCalls: Send + Sync + fmt::Debug {
     /// Where this exact call stands. An approval is used up by this answer; a call that nobody knows is held from now on.
     fn claim(&self, call: CallToApprove) -> BoxFuture<'_, Result<Standing, HeldCallsUnavailable>>;
 
+    /// The call that used an approval up did nothing yet, and comes again.
+    fn give_back(&self, id: ApprovalId) -> BoxFuture<'_, Result<(), HeldCallsUnavailable>>;
+
     /// On record and audited before the answer.
     fn decide(&self, id: ApprovalId, decision: Decision, by: Decider) -> BoxFuture<'_, Result<HeldCall, NotDecided>>;
 

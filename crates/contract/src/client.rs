@@ -23,6 +23,8 @@ pub enum Question {
     Completion { prompt: String, max_tokens: u32 },
     /// Which folders the client works in.
     Roots,
+    /// One of an upstream's, as it came: a method of MCP and its parameters.
+    PassedOn { needs: Capability, request: Value },
 }
 
 /// What a client must have declared before it may be asked.
@@ -62,6 +64,9 @@ pub trait ClientSide: Send + Sync {
 
     fn ask(&self, questions: Questions, state: Option<Value>) -> BoxFuture<'_, Result<Answers, ToolError>>;
 
+    /// From which severity on it wants to be told.
+    fn wants(&self) -> Option<Severity>;
+
     fn tell(&self, severity: Severity, message: Value) -> BoxFuture<'_, ()>;
 }
 
@@ -75,6 +80,7 @@ impl Question {
             Self::Form { .. } => Capability::Elicitation,
             Self::Completion { .. } => Capability::Sampling,
             Self::Roots => Capability::Roots,
+            Self::PassedOn { needs, .. } => *needs,
         }
     }
 }
@@ -107,6 +113,10 @@ impl Client {
             return Err(ToolError::MissingCapability(missing));
         }
         side.ask(questions, state).await
+    }
+
+    pub fn wants(&self) -> Option<Severity> {
+        self.0.as_ref()?.wants()
     }
 
     /// A message for whoever watches the call; lost where nobody does.

@@ -60,6 +60,8 @@ pub struct Example {
     pub varies: Vec<&'static str>,
     /// Files of the repository that it presupposes, with their contents.
     pub files: Vec<(&'static str, &'static str)>,
+    /// Pages of the web that it presupposes, by URL.
+    pub pages: Vec<(&'static str, &'static str)>,
     /// Calls that must have been made before, on a fresh installation.
     pub calls: Vec<(&'static str, Value)>,
 }

@@ -5,17 +5,17 @@ use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
-use sha2::{Digest as _, Sha256};
 
 use crate::write::{Style, push_value};
 
-/// SHA-256, written `sha256:<hex>`: anyone can recompute it with the tools at hand.
+/// BLAKE3, written `blake3:<hex>`: a long result is hashed in a quarter of the time that SHA-256 takes, and anyone can
+/// recompute it with `b3sum`.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct Digest([u8; 32]);
 
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("not a digest: expected `sha256:` and 64 hexadecimal digits")]
+#[error("not a digest: expected `blake3:` and 64 hexadecimal digits")]
 pub struct InvalidDigest;
 
 impl Digest {
@@ -24,7 +24,7 @@ impl Digest {
     }
 
     pub fn of_bytes(bytes: &[u8]) -> Self {
-        Self(Sha256::digest(bytes).into())
+        Self(blake3::hash(bytes).into())
     }
 
     pub fn as_bytes(&self) -> &[u8; 32] {
@@ -41,7 +41,7 @@ pub fn canonical_json(value: &Value) -> Vec<u8> {
 
 impl fmt::Display for Digest {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.write_str("sha256:")?;
+        formatter.write_str("blake3:")?;
         self.0.iter().try_for_each(|byte| write!(formatter, "{byte:02x}"))
     }
 }
@@ -62,7 +62,7 @@ impl FromStr for Digest {
     type Err = InvalidDigest;
 
     fn from_str(text: &str) -> Result<Self, InvalidDigest> {
-        let hex = text.strip_prefix("sha256:").ok_or(InvalidDigest)?;
+        let hex = text.strip_prefix("blake3:").ok_or(InvalidDigest)?;
         if hex.len() != 64 || !hex.bytes().all(|byte| byte.is_ascii_hexdigit()) {
             return Err(InvalidDigest);
         }
@@ -104,10 +104,10 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn digests_are_plain_sha256_of_the_canonical_text() {
+    fn digests_are_plain_blake3_of_the_canonical_text() {
         assert_eq!(canonical_json(&json!({"b": "\u{1}\"", "a": 1.5})), br#"{"a":1.5,"b":"\u0001\""}"#);
-        // printf '{}' | sha256sum
-        let empty = "sha256:44136fa355b3678a1146ad16f7e8649e94fb4fc21fe77e8310c060f61caaff8a";
+        // printf '{}' | b3sum
+        let empty = "blake3:6e46dd10defc9b56c29a6ec56b508c21f54c08192194e4df25bf36f0c9c3c279";
         assert_eq!(Digest::of_json(&json!({})).to_string(), empty);
         assert_eq!(empty.parse(), Ok(Digest::of_json(&json!({}))));
     }

@@ -85,6 +85,9 @@ fn write_example(page: &mut String, contract: &Contract, example: &Example) {
     for (file, contents) in &example.files {
         push(page, format_args!("Given the file `{file}`:\n\n```text\n{}\n```\n\n", contents.trim_end()));
     }
+    for (url, contents) in &example.pages {
+        push(page, format_args!("Given the page `{url}`:\n\n```text\n{}\n```\n\n", contents.trim_end()));
+    }
     push(page, format_args!("```console\n$ countersign call {} --args '{}'\n", contract.name, example.input));
     push(page, format_args!("{:#}\n```\n", example.output));
     if !example.varies.is_empty() {

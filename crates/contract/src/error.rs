@@ -39,6 +39,15 @@ pub struct Rejection {
     pub fields: Map<String, Value>,
     /// When it makes sense to try again.
     pub retry_after: Option<Duration>,
+    pub storage: Storage,
+}
+
+/// Whether there is room on the disk: the one thing about an `IO_ERROR` that a wire tells apart.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Storage {
+    #[default]
+    Available,
+    Full,
 }
 
 impl ToolError {
@@ -64,7 +73,19 @@ impl From<Rejection> for ToolError {
 
 impl Rejection {
     pub fn new(code: Code, error: impl Into<String>) -> Self {
-        Self { code, error: error.into(), details: None, fields: Map::new(), retry_after: None }
+        Self {
+            code,
+            error: error.into(),
+            details: None,
+            fields: Map::new(),
+            retry_after: None,
+            storage: Storage::Available,
+        }
+    }
+
+    /// No space is left; nothing was changed.
+    pub fn no_space(error: impl Into<String>) -> Self {
+        Self { storage: Storage::Full, ..Self::new(Code::IoError, error) }
     }
 
     /// Bad arguments: every mistake at once, so that one correction is enough.

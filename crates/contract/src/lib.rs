@@ -41,15 +41,16 @@ pub use contract::{
 pub use digest::{Digest, canonical_json};
 pub use document::{contract_file, contracts_markdown, examples_markdown};
 pub use effect::Effect;
-pub use error::{Rejection, ToolError};
+pub use error::{Rejection, Storage, ToolError};
 pub use json::{MalformedJson, parse_json};
 pub use name::{InvalidToolName, ToolName};
 pub use provider::{
-    NothingElse, Offers, Prompt, PromptArgument, PromptText, Provider, Resource, ResourceTemplate, Subject,
+    NothingElse, Offers, Prompt, PromptArgument, PromptMessage, PromptText, Provider, Resource, ResourceTemplate, Role,
+    Subject, Together, Watch,
 };
 pub use reply::{Failure, Output, Reply};
 pub use schema::{Mistake, Schema, SchemaRejected, derive_schema};
 pub use suggest::closest;
 pub use tool::{AnyTool, BoxFuture, Tool, typed};
 pub use visible::visible;
-pub use write::{push_json_text, to_json};
+pub use write::{push_json_part, push_json_text, to_json};

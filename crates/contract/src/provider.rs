@@ -1,5 +1,8 @@
 //! What a server offers beside tools: resources to read and prompts to use.
 
+use std::fmt;
+use std::sync::Arc;
+
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
@@ -41,9 +44,26 @@ pub trait Provider: Send + Sync {
     }
 
     /// Values that an argument could have, given how it begins.
-    fn complete(&self, _caller: &Caller, _subject: &Subject, _argument: &str, _begun: &str) -> Vec<String> {
-        Vec::new()
+    fn complete<'a>(
+        &'a self,
+        _caller: &'a Caller,
+        _subject: &'a Subject,
+        _argument: &'a str,
+        _begun: &'a str,
+    ) -> BoxFuture<'a, Vec<String>> {
+        Box::pin(async { Vec::new() })
     }
+
+    /// Someone wants to be told when this resource changes, or no longer.
+    fn watch<'a>(&'a self, _caller: &'a Caller, _uri: &'a str, _watch: Watch) -> BoxFuture<'a, ()> {
+        Box::pin(async {})
+    }
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Watch {
+    Begins,
+    Ends,
 }
 
 /// Which kinds of things there are.
@@ -59,45 +79,83 @@ pub struct Offers {
     pub messages: bool,
 }
 
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Resource {
     pub uri: String,
     pub name: String,
+    #[serde(default, skip_serializing_if = "String::is_empty")]
     pub title: String,
+    #[serde(default, skip_serializing_if = "String::is_empty")]
     pub description: String,
+    #[serde(default, skip_serializing_if = "String::is_empty")]
     pub mime_type: String,
+    /// What an upstream says beside that.
+    #[serde(flatten)]
+    pub other: Map<String, Value>,
 }
 
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ResourceTemplate {
     /// RFC 6570.
     pub uri_template: String,
     pub name: String,
+    #[serde(default, skip_serializing_if = "String::is_empty")]
     pub description: String,
+    #[serde(default, skip_serializing_if = "String::is_empty")]
     pub mime_type: String,
+    #[serde(flatten)]
+    pub other: Map<String, Value>,
 }
 
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Prompt {
     pub name: String,
+    #[serde(default, skip_serializing_if = "String::is_empty")]
     pub description: String,
+    #[serde(default)]
     pub arguments: Vec<PromptArgument>,
+    #[serde(flatten)]
+    pub other: Map<String, Value>,
 }
 
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PromptArgument {
     pub name: String,
+    #[serde(default, skip_serializing_if = "String::is_empty")]
     pub description: String,
+    #[serde(default)]
     pub required: bool,
+    #[serde(flatten)]
+    pub other: Map<String, Value>,
 }
 
-/// A prompt, filled in: what the user is to say.
+/// A prompt, filled in.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PromptText {
     pub description: String,
-    pub messages: Vec<Content>,
+    pub messages: Vec<PromptMessage>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PromptMessage {
+    pub role: Role,
+    pub content: Content,
+}
+
+/// Who says something.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Role {
+    User,
+    Assistant,
+}
+
+impl PromptMessage {
+    pub fn user(content: Content) -> Self {
+        Self { role: Role::User, content }
+    }
 }
 
 /// What a completion is for.
@@ -115,4 +173,107 @@ impl Provider for NothingElse {
     fn offers(&self) -> Offers {
         Offers::default()
     }
+}
+
+/// Several, as one. What two of them have under the same name is the first one's.
+pub struct Together(pub Vec<Arc<dyn Provider>>);
+
+impl fmt::Debug for Together {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(formatter, "Together({})", self.0.len())
+    }
+}
+
+impl Together {
+    fn all<T>(&self, list: impl Fn(&dyn Provider) -> Vec<T>) -> Vec<T> {
+        self.0.iter().flat_map(|provider| list(&**provider)).collect()
+    }
+}
+
+impl Provider for Together {
+    fn offers(&self) -> Offers {
+        let either = |one: Offers, other: Offers| Offers {
+            resources: one.resources || other.resources,
+            resource_updates: one.resource_updates || other.resource_updates,
+            prompts: one.prompts || other.prompts,
+            completions: one.completions || other.completions,
+            messages: one.messages || other.messages,
+        };
+        self.0.iter().map(|provider| provider.offers()).fold(Offers::default(), either)
+    }
+
+    fn resources(&self, caller: &Caller) -> Vec<Resource> {
+        self.all(|provider| provider.resources(caller))
+    }
+
+    fn templates(&self, caller: &Caller) -> Vec<ResourceTemplate> {
+        self.all(|provider| provider.templates(caller))
+    }
+
+    fn read<'a>(
+        &'a self,
+        ctx: &'a CallContext,
+        uri: &'a str,
+    ) -> BoxFuture<'a, Result<Vec<ResourceContents>, ToolError>> {
+        Box::pin(async move {
+            let mut answer = NothingElse.read(ctx, uri).await;
+            for provider in &self.0 {
+                if !is_not_found(&answer) {
+                    break;
+                }
+                answer = provider.read(ctx, uri).await;
+            }
+            answer
+        })
+    }
+
+    fn prompts(&self, caller: &Caller) -> Vec<Prompt> {
+        self.all(|provider| provider.prompts(caller))
+    }
+
+    fn prompt<'a>(
+        &'a self,
+        ctx: &'a CallContext,
+        name: &'a str,
+        arguments: Map<String, Value>,
+    ) -> BoxFuture<'a, Result<PromptText, ToolError>> {
+        Box::pin(async move {
+            let mut answer = NothingElse.prompt(ctx, name, Map::new()).await;
+            for provider in &self.0 {
+                if !is_not_found(&answer) {
+                    break;
+                }
+                answer = provider.prompt(ctx, name, arguments.clone()).await;
+            }
+            answer
+        })
+    }
+
+    fn complete<'a>(
+        &'a self,
+        caller: &'a Caller,
+        subject: &'a Subject,
+        argument: &'a str,
+        begun: &'a str,
+    ) -> BoxFuture<'a, Vec<String>> {
+        Box::pin(async move {
+            let mut values = Vec::new();
+            for provider in &self.0 {
+                values.extend(provider.complete(caller, subject, argument, begun).await);
+            }
+            values
+        })
+    }
+
+    fn watch<'a>(&'a self, caller: &'a Caller, uri: &'a str, watch: Watch) -> BoxFuture<'a, ()> {
+        Box::pin(async move {
+            for provider in &self.0 {
+                provider.watch(caller, uri, watch).await;
+            }
+        })
+    }
+}
+
+fn is_not_found<T>(answer: &Result<T, ToolError>) -> bool {
+    matches!(answer, Err(ToolError::Rejected(Rejection { code: Code::NotFound, .. })))
 }

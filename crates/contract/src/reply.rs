@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use serde_json::Value;
 
-use crate::{Code, Content};
+use crate::{Code, Content, Storage};
 
 /// A checked answer: `structured` satisfies the published output schema, success branch or error branch.
 #[derive(Debug, Clone, PartialEq)]
@@ -33,6 +33,7 @@ pub struct Output {
 pub struct Failure {
     pub code: Code,
     pub retry_after: Option<Duration>,
+    pub storage: Storage,
 }
 
 impl Reply {
