@@ -262,7 +262,7 @@ fn last_line_start(file: &File, length: u64) -> io::Result<u64> {
     Ok(0)
 }
 
-fn sync_folder(folder: &Dir) -> io::Result<()> {
+pub(crate) fn sync_folder(folder: &Dir) -> io::Result<()> {
     // Through the handle, which may have been opened for looking up names only.
     folder.open(".")?.sync_all()
 }

@@ -1,5 +1,7 @@
 //! What a tool may read, as data: one policy a tool.
 
+use crate::replace::is_temporary;
+
 /// Rules on names and sizes. They hold for what was asked for and for what was found.
 #[derive(Debug, Clone, Copy)]
 pub struct PathPolicy {
@@ -28,16 +30,23 @@ pub enum ParentRule {
 
 impl PathPolicy {
     pub(crate) fn blocks(&self, component: &str) -> bool {
-        let component = component.to_ascii_lowercase();
+        // Nobody sees a file before it is whole.
+        if is_temporary(component) {
+            return true;
+        }
+        let begins = |text: &[u8], with: &str| {
+            text.get(..with.len()).is_some_and(|start| start.eq_ignore_ascii_case(with.as_bytes()))
+        };
         self.blocked.iter().any(|name| match name {
             // A dot or a space at the end is the same file on some systems, and hides nothing of interest on others.
-            Name::Is(name) => component.trim_end_matches(['.', ' ']) == *name,
-            Name::BeginsWith(beginning) => component.starts_with(beginning),
-            Name::Contains(part) => component.contains(part),
+            Name::Is(name) => component.trim_end_matches(['.', ' ']).eq_ignore_ascii_case(name),
+            Name::BeginsWith(beginning) => begins(component.as_bytes(), beginning),
+            Name::Contains(part) => component.as_bytes().windows(part.len()).any(|window| begins(window, part)),
         })
     }
 
-    pub(crate) fn goes_up(&self, request: &str) -> bool {
+    /// Whether a request is written so that it leads upwards.
+    pub fn goes_up(&self, request: &str) -> bool {
         match self.parents {
             ParentRule::TwoDots => request.contains(".."),
             ParentRule::Component => request.split(['/', '\\']).any(|component| component == ".."),

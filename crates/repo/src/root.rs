@@ -1,15 +1,19 @@
 //! The root and the way into it. Nothing outside can be opened through it: the kernel resolves every path beneath an
 //! open folder (`openat2` where there is one), so no name is trusted after it was checked.
 
+mod look;
+
 use std::fs::File;
 use std::io::{self, Read as _};
 use std::os::fd::AsRawFd as _;
 use std::path::{Component, Path, PathBuf};
 use std::sync::Mutex;
+use std::time::SystemTime;
 
 use cap_std::ambient_authority;
 use cap_std::fs::{Dir, OpenOptions, OpenOptionsExt as _};
 
+pub(crate) use self::look::{Entry, Look};
 use crate::PathPolicy;
 
 /// The longest path that systems take.
@@ -18,10 +22,10 @@ const MAX_PATH_BYTES: usize = 4096;
 /// The folder whose files tools may see, without those of our own that lie in it.
 #[derive(Debug)]
 pub struct Root {
-    dir: Dir,
-    path: PathBuf,
+    pub(crate) dir: Dir,
+    pub(crate) path: PathBuf,
     /// Files and folders that no tool reads, resolved.
-    ours: Vec<PathBuf>,
+    pub(crate) ours: Vec<PathBuf>,
     /// Held by the one who reads without a thread for it.
     at_once: Mutex<()>,
 }
@@ -32,6 +36,8 @@ pub struct Found {
     pub bytes: Vec<u8>,
     /// As it was asked for, without detours: relative to the root.
     pub path: String,
+    /// `None` where the system does not know.
+    pub modified: Option<SystemTime>,
 }
 
 /// Why a file is not given out. Which rule it was is not said: that would tell what is there.
@@ -59,7 +65,7 @@ impl Root {
 
     /// Blocks on the disk; not for an async thread.
     pub fn read(&self, policy: &PathPolicy, request: &str) -> Result<Found, FileRefused> {
-        let Opened { file, length, path } = self.open_checked(policy, request)?;
+        let Opened { file, length, path, modified } = self.open_checked(policy, request)?;
         let limit = policy.max_bytes;
         // It may have grown since; one byte too many is enough to know.
         let mut bytes = Vec::with_capacity(usize::try_from(length).unwrap_or_default() + 1);
@@ -67,14 +73,14 @@ impl Root {
         if bytes.len() as u64 > limit {
             return Err(FileRefused::TooLarge { limit });
         }
-        Ok(Found { bytes, path })
+        Ok(Found { bytes, path, modified })
     }
 
     /// The same where the content is in memory already; `None` where it is not, or somebody else is at it. Looking up the
     /// name may have to wait for the disk after all, so this is for one thread of several at a time.
     pub fn read_at_once(&self, policy: &PathPolicy, request: &str) -> Option<Result<Found, FileRefused>> {
         let _one = self.at_once.try_lock().ok()?;
-        let Opened { file, length, path } = match self.open_checked(policy, request) {
+        let Opened { file, length, path, modified } = match self.open_checked(policy, request) {
             Ok(opened) => opened,
             Err(refused) => return Some(Err(refused)),
         };
@@ -92,7 +98,7 @@ impl Root {
             }
         }
         bytes.truncate(filled);
-        Some(Ok(Found { bytes, path }))
+        Some(Ok(Found { bytes, path, modified }))
     }
 
     /// The file behind the request, if all rules let it through.
@@ -107,7 +113,7 @@ impl Root {
         if about.len() > policy.max_bytes {
             return Err(FileRefused::TooLarge { limit: policy.max_bytes });
         }
-        Ok(Opened { file, length: about.len(), path })
+        Ok(Opened { length: about.len(), modified: about.modified().ok(), file, path })
     }
 
     fn open_file(&self, path: &str) -> Result<File, FileRefused> {
@@ -156,6 +162,7 @@ struct Opened {
     file: File,
     length: u64,
     path: String,
+    modified: Option<SystemTime>,
 }
 
 /// `None` where that would have to wait.
@@ -171,7 +178,7 @@ fn read_cached(_file: &File, _buffer: &mut [u8], _offset: u64) -> Option<usize> 
 }
 
 /// The request without `.` and doubled slashes, if the rules let it through.
-fn plain(policy: &PathPolicy, request: &str) -> Result<String, FileRefused> {
+pub(crate) fn plain(policy: &PathPolicy, request: &str) -> Result<String, FileRefused> {
     if request.starts_with('/') || policy.goes_up(request) || request.contains('\0') {
         return Err(FileRefused::Denied);
     }
@@ -185,7 +192,7 @@ fn plain(policy: &PathPolicy, request: &str) -> Result<String, FileRefused> {
 }
 
 /// A file that is not there yet will be where its folder leads.
-fn resolved_as_far_as_it_exists(place: &Path) -> PathBuf {
+pub(crate) fn resolved_as_far_as_it_exists(place: &Path) -> PathBuf {
     if let Ok(resolved) = place.canonicalize() {
         return resolved;
     }
