@@ -31,6 +31,15 @@ impl HeldCalls for StoredCalls {
         })
     }
 
+    fn give_back(&self, id: ApprovalId) -> BoxFuture<'_, Result<(), HeldCallsUnavailable>> {
+        Box::pin(async move {
+            let given_back = self.writer.commit(Undo::ByItself, move |connection| {
+                Box::pin(async move { Ok(approvals::give_back(connection, id).await?.done(())) })
+            });
+            given_back.await.map_err(|error| unavailable(&error))
+        })
+    }
+
     fn decide(&self, id: ApprovalId, decision: Decision, by: Decider) -> BoxFuture<'_, Result<HeldCall, NotDecided>> {
         let audited = self.audited;
         Box::pin(async move {

@@ -3,6 +3,7 @@
 //! What the two have in common is written once, in terms of [`sql`]; what differs is in `sqlite.rs` and `postgres.rs`.
 //! Only the [`writer`] writes; reads take connections of their own and see one snapshot each.
 
+pub(crate) mod accesses;
 pub(crate) mod approvals;
 mod audit;
 mod commit;

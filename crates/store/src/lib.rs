@@ -6,6 +6,7 @@
 //! the moment the newest chain was opened, nothing can be changed, cut off or removed alone. What came later can be cut
 //! off by whoever can write the database, and a log made anew as a whole verifies; see `chain.rs`.
 
+mod accesses;
 mod approvals;
 mod backlog;
 mod chain;
@@ -18,13 +19,14 @@ mod store;
 mod tasks;
 mod verify;
 
+pub use accesses::{Accesses, FileAccess};
 pub use approvals::StoredCalls;
 pub use chain::ChainHash;
 pub use db::{BadAddress, Place, Server};
 pub use error::StoreError;
 pub use folder::create_data_folder;
 pub use record::{Gap, RawRecord, Record, RecordBody};
-pub use stats::{Durations, ToolStats};
+pub use stats::{Durations, StatsQuery, ToolStats};
 pub use store::{AuditWriter, Store};
 pub use tasks::{NewDescription, Task, TaskChange, TaskQuery, TaskStatus, Tasks, TasksError};
 pub use verify::{Extent, Finding, FindingKind, Verdict};

@@ -157,7 +157,7 @@ fn push_digest(text: &mut String, digest: &Digest) -> fmt::Result {
     for (digits, byte) in hex.iter_mut().zip(digest.as_bytes()) {
         *digits = [digit(byte >> 4), digit(byte & 15)];
     }
-    text.push_str("\"sha256:");
+    text.push_str("\"blake3:");
     text.push_str(str::from_utf8(hex.as_flattened()).map_err(|_| fmt::Error)?);
     text.push('"');
     Ok(())

@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
+use std::time::Duration;
 
 use countersign_contract::Code;
 use hdrhistogram::Histogram;
@@ -21,7 +22,16 @@ pub struct ToolStats {
     /// The caller went away before the end.
     pub abandoned: u64,
     pub failed: BTreeMap<Code, u64>,
+    /// Calls that took longer than the maximum that was asked about.
+    pub slow: u64,
     pub duration_us: Durations,
+}
+
+/// What to count: calls since a time, and for tools with a maximum time how many were over it.
+#[derive(Debug, Clone, Default)]
+pub struct StatsQuery {
+    pub since: Option<Timestamp>,
+    pub max_times: BTreeMap<String, Duration>,
 }
 
 /// Zero where no call was timed.
@@ -41,7 +51,7 @@ impl ToolStats {
 
 #[derive(Debug, Default)]
 pub(crate) struct Tally {
-    since: Option<Timestamp>,
+    query: StatsQuery,
     tools: BTreeMap<String, Counted>,
     unreadable: u64,
 }
@@ -77,8 +87,8 @@ enum Event {
 }
 
 impl Tally {
-    pub(crate) fn since(since: Option<Timestamp>) -> Self {
-        Self { since, ..Self::default() }
+    pub(crate) fn new(query: StatsQuery) -> Self {
+        Self { query, ..Self::default() }
     }
 
     pub(crate) fn record(&mut self, body: &[u8]) {
@@ -86,14 +96,14 @@ impl Tally {
             self.unreadable += 1;
             return;
         };
-        if matches!(end.event, Event::Other) || self.since.is_some_and(|since| end.at < since) {
+        if matches!(end.event, Event::Other) || self.query.since.is_some_and(|since| end.at < since) {
             return;
         }
         if !self.tools.contains_key(end.tool.as_ref()) {
             self.tools.insert(end.tool.clone().into_owned(), Counted::default());
         }
         if let Some(counted) = self.tools.get_mut(end.tool.as_ref()) {
-            counted.add(&end);
+            counted.add(&end, self.query.max_times.get(end.tool.as_ref()).copied());
         }
     }
 
@@ -107,7 +117,7 @@ impl Tally {
 }
 
 impl Counted {
-    fn add(&mut self, end: &CallEnd<'_>) {
+    fn add(&mut self, end: &CallEnd<'_>, max_time: Option<Duration>) {
         self.stats.calls += 1;
         match end.event {
             Event::Answered => self.stats.answered += 1,
@@ -116,6 +126,7 @@ impl Counted {
             Event::Other => {}
         }
         if let Some(duration) = end.duration_us {
+            self.stats.slow += u64::from(max_time.is_some_and(|limit| Duration::from_micros(duration) > limit));
             self.stats.duration_us.max = self.stats.duration_us.max.max(duration);
             if self.durations.is_none() {
                 self.durations = Histogram::new_with_max(LONGEST_US, SIGNIFICANT_DIGITS).ok();
@@ -138,16 +149,20 @@ impl Counted {
 #[cfg(test)]
 mod tests {
     use std::collections::BTreeMap;
+    use std::time::Duration;
 
     use countersign_contract::{AuditEntry, AuditEvent, Code};
 
-    use super::{Durations, Tally, ToolStats};
+    use super::{Durations, StatsQuery, Tally, ToolStats};
     use crate::record::tests::{answered, text};
     use crate::record::{Draft, Gap};
 
     #[test]
     fn ends_of_calls_are_counted_by_tool() {
-        let mut tally = Tally::since(Some("2026-01-01T00:00:00Z".parse().unwrap()));
+        let mut tally = Tally::new(StatsQuery {
+            since: Some("2026-01-01T00:00:00Z".parse().unwrap()),
+            max_times: BTreeMap::from([("read_file".to_owned(), Duration::from_micros(990))]),
+        });
         for duration in 1..=1000 {
             add(&mut tally, &AuditEntry { duration_us: Some(duration), ..answered() });
         }
@@ -169,6 +184,7 @@ mod tests {
             answered: 1000,
             abandoned: 0,
             failed: BTreeMap::from([(Code::RateLimited, 2), (Code::Timeout, 1)]),
+            slow: 10,
             duration_us: Durations { p50: 501, p95: 951, p99: 991, max: 1000 },
         };
         assert_eq!(read_file.rate_limited(), 2);

@@ -5,14 +5,14 @@ use std::io;
 use std::sync::{Arc, OnceLock};
 
 use countersign_contract::{AuditEntry, AuditLog, AuditUnavailable, BoxFuture, Durability, RequestId};
-use jiff::Timestamp;
 use tokio::sync::mpsc::error::TrySendError;
 use tokio_util::task::TaskTracker;
 use uuid::Uuid;
 
+use crate::accesses::Writing;
 use crate::db::{IfMissing, Reader, Undo, Writer, WriterHandle, approvals};
 use crate::record::Draft;
-use crate::{Place, RawRecord, Record, StoreError, StoredCalls, Tasks, ToolStats, Verdict};
+use crate::{Accesses, Place, RawRecord, Record, StatsQuery, StoreError, StoredCalls, Tasks, ToolStats, Verdict};
 
 /// One process's way to what is kept. To be closed at the end: dropped, it writes what is waiting only if the
 /// runtime lives on.
@@ -22,6 +22,8 @@ pub struct Store {
     writer: WriterHandle,
     /// The writers', and nothing else.
     tasks: TaskTracker,
+    /// Reads that are counted; they need the writers to the end.
+    counting: Writing,
     /// How many entries each writer had to leave behind; set when it ends.
     left: Vec<Arc<OnceLock<u64>>>,
 }
@@ -54,7 +56,7 @@ impl Store {
             left
         };
         let left = writers.into_iter().map(run).collect();
-        Ok(Self { reader, writer, tasks, left })
+        Ok(Self { reader, writer, tasks, counting: Writing::default(), left })
     }
 
     pub fn audit_log(&self) -> AuditWriter {
@@ -68,6 +70,11 @@ impl Store {
 
     pub fn tasks(&self) -> Tasks {
         Tasks::new(Arc::clone(&self.reader), self.writer.clone())
+    }
+
+    /// Which files of a repository are read; `scope` is the path of its root.
+    pub fn accesses(&self, scope: Arc<str>) -> Accesses {
+        Accesses::new(scope, Arc::clone(&self.reader), self.writer.clone(), self.counting.clone())
     }
 
     /// A key that all processes on this store share.
@@ -98,8 +105,8 @@ impl Store {
     }
 
     /// By tool, over all processes, from the audit records; tools in the order of their names.
-    pub async fn stats(&self, since: Option<Timestamp>) -> Result<Vec<ToolStats>, StoreError> {
-        self.reader.stats(since).await
+    pub async fn stats(&self, query: StatsQuery) -> Result<Vec<ToolStats>, StoreError> {
+        self.reader.stats(query).await
     }
 
     /// Whether the database can be written. On SQLite the disk is touched only when the last write does not say so.
@@ -120,6 +127,7 @@ impl Store {
     /// Writes what is waiting and ends. What comes later is refused. Whoever calls it again waits for the same end and
     /// gets the same answer.
     pub async fn close(&self) -> Result<(), StoreError> {
+        self.counting.close().await;
         self.writer.close();
         self.tasks.close();
         self.tasks.wait().await;
@@ -166,7 +174,7 @@ mod tests {
     use super::Store;
     use crate::db::testing::{Site, sites};
     use crate::record::tests::answered;
-    use crate::{Place, RecordBody, StoreError, Verdict};
+    use crate::{Place, RecordBody, StatsQuery, StoreError, Verdict};
 
     #[tokio::test]
     async fn records_outlive_the_process_that_wrote_them() {
@@ -200,9 +208,10 @@ mod tests {
         passed_on.await.unwrap();
         assert_eq!(exported, [(1, 1, 32), (1, 2, 32), (2, 1, 32), (2, 2, 32)]);
 
-        let stats = store.stats(None).await.unwrap();
+        let stats = store.stats(StatsQuery::default()).await.unwrap();
         assert_eq!((stats.len(), stats[0].calls, stats[0].answered, stats[0].rate_limited()), (1, 3, 2, 1));
-        assert_eq!(store.stats(Some("2027-01-01T00:00:00Z".parse().unwrap())).await.unwrap(), []);
+        let later = StatsQuery { since: Some("2027-01-01T00:00:00Z".parse().unwrap()), ..StatsQuery::default() };
+        assert_eq!(store.stats(later).await.unwrap(), []);
         store.close().await.unwrap();
     }
 

@@ -70,6 +70,23 @@ async fn an_approval_is_used_once_whichever_process_asks() {
 }
 
 #[tokio::test]
+async fn an_approval_that_was_given_back_is_good_for_one_more_claim() {
+    for bench in Bench::each().await {
+        let held = bench.held(0);
+        let id = wait(&held, call("a")).await;
+        held.give_back(id).await.unwrap();
+        assert_eq!(wait(&held, call("a")).await, id, "what nobody agreed to cannot be given back");
+        held.decide(id, Decision::Approve, Decider::Owner).await.unwrap();
+        for _ in 0..2 {
+            assert_eq!(held.claim(call("a")).await.unwrap(), Standing::Approved(id));
+            bench.held(1).give_back(id).await.unwrap();
+        }
+        assert_eq!(held.claim(call("a")).await.unwrap(), Standing::Approved(id));
+        assert_ne!(wait(&held, call("a")).await, id);
+    }
+}
+
+#[tokio::test]
 async fn an_approval_is_bound_to_all_of_its_call() {
     for bench in Bench::each().await {
         let held = bench.held(0);

@@ -74,6 +74,14 @@ pub(crate) async fn claim(connection: &mut Connection, call: &CallToApprove) -> 
     }
 }
 
+/// See [`countersign_contract::HeldCalls::give_back`].
+pub(crate) async fn give_back(connection: &mut Connection, id: ApprovalId) -> Result<Found, sqlx::Error> {
+    connection.take_turn(Turn::Approvals).await?;
+    let text = "UPDATE approval SET state = 'approved' WHERE id = $1 AND state = 'used'";
+    let changed = connection.query(text).bind(id.as_str()).execute().await?;
+    Ok(if changed > 0 { Found::Changed } else { Found::AsItWas })
+}
+
 async fn hold(
     connection: &mut Connection,
     call: &CallToApprove,

@@ -5,18 +5,18 @@ use std::io;
 
 use countersign_contract::{ApprovalId, HeldCall, RequestId};
 use futures_util::TryStreamExt as _;
-use jiff::Timestamp;
 
 use super::audit::{places, read_head};
 use super::place::Place;
 use super::pool::Pool;
 use super::sql::{Connection, Row};
-use super::{approvals, tasks};
+use super::sqlite::{AtOnce, File};
+use super::{accesses, approvals, tasks};
 use crate::chain::{ChainHash, Link, Opening};
 use crate::record::parse;
 use crate::stats::Tally;
 use crate::verify::{StoredChain, StoredRecord, Verifier};
-use crate::{RawRecord, Record, RecordBody, StoreError, Task, TaskQuery, ToolStats, Verdict};
+use crate::{FileAccess, RawRecord, Record, RecordBody, StatsQuery, StoreError, Task, TaskQuery, ToolStats, Verdict};
 
 const CHAINS_PER_PAGE: i64 = 256;
 const ROWS_PER_PAGE: i64 = 64;
@@ -24,14 +24,23 @@ const ROWS_PER_PAGE: i64 = 64;
 #[derive(Debug)]
 pub(crate) struct Reader {
     pool: Pool,
+    /// Where there is no server between us and the data.
+    at_once: Option<AtOnce>,
 }
 
 impl Reader {
     pub(crate) fn new(place: &Place) -> Self {
-        Self { pool: Pool::new(place) }
+        let at_once = match place {
+            Place::Folder(folder) => Some(AtOnce::new(File::in_folder(folder))),
+            Place::Server(_) => None,
+        };
+        Self { pool: Pool::new(place), at_once }
     }
 
     pub(crate) async fn close(&self) {
+        if let Some(at_once) = &self.at_once {
+            at_once.close();
+        }
         self.pool.close().await;
     }
 
@@ -69,8 +78,16 @@ impl Reader {
     }
 
     pub(crate) async fn tasks(&self, query: TaskQuery) -> Result<Vec<Task>, StoreError> {
+        if let Some(tasks) = self.at_once.as_ref().and_then(|at_once| at_once.tasks(query)) {
+            return Ok(tasks);
+        }
         let mut connection = self.acquire().await?;
         tasks::list(&mut connection, query).await.map_err(|source| self.read_error(source))
+    }
+
+    pub(crate) async fn newest_accesses(&self, scope: &str, limit: i64) -> Result<Vec<FileAccess>, StoreError> {
+        let mut connection = self.acquire().await?;
+        accesses::newest(&mut connection, scope, limit).await.map_err(|source| self.read_error(source))
     }
 
     pub(crate) async fn waiting(&self) -> Result<Vec<HeldCall>, StoreError> {
@@ -90,8 +107,8 @@ impl Reader {
         self.each_record(|record| each(record).map_err(StoreError::Export)).await
     }
 
-    pub(crate) async fn stats(&self, since: Option<Timestamp>) -> Result<Vec<ToolStats>, StoreError> {
-        let mut tally = Tally::since(since);
+    pub(crate) async fn stats(&self, query: StatsQuery) -> Result<Vec<ToolStats>, StoreError> {
+        let mut tally = Tally::new(query);
         self.each_record(|record| {
             tally.record(record.body);
             Ok(())

@@ -3,6 +3,8 @@
 //! WAL with `synchronous=FULL`: readers never wait, a commit that was answered survives a crash of the machine. A database appears under its name only when it is complete: it is built beside it, synced and renamed into file.
 //! So whoever finds one needs no lock; only creating and upgrading take turns.
 
+mod at_once;
+
 use std::fs::{self, OpenOptions, TryLockError};
 use std::io;
 use std::os::unix::fs::{MetadataExt as _, OpenOptionsExt as _};
@@ -15,6 +17,7 @@ use sqlx::sqlite::{SqliteConnectOptions, SqliteConnection, SqliteError, SqliteJo
 use sqlx::{ConnectOptions as _, Connection as _};
 use tokio::time::Instant;
 
+pub(super) use self::at_once::AtOnce;
 use super::place::IfMissing;
 use super::schema::{Schema, newest, schema_of};
 use super::sql::{Connection, Held};

@@ -80,22 +80,25 @@ pub(crate) async fn list(connection: &mut Connection, query: TaskQuery) -> Resul
     rows.iter().map(read).collect()
 }
 
+/// In the order in which all statements name them.
+pub(crate) type Columns<'r> = (i64, String, Option<String>, &'r str, i64, Option<i64>);
+
 fn read(row: &Row) -> Result<Task, sqlx::Error> {
+    task((row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?, row.get(4)?, row.get(5)?))
+}
+
+pub(crate) fn task(
+    (id, title, description, status, created_at, completed_at): Columns<'_>,
+) -> Result<Task, sqlx::Error> {
     let wrong = |error: String| sqlx::Error::Decode(error.into());
     let time = |milliseconds: i64| Timestamp::from_millisecond(milliseconds).map_err(|error| wrong(error.to_string()));
-    let status = match row.get(3)? {
+    let status = match status {
         "pending" => TaskStatus::Pending,
         "completed" => TaskStatus::Completed,
         other => return Err(wrong(format!("`{other}` is no status of a task"))),
     };
-    Ok(Task {
-        id: row.get(0)?,
-        title: row.get(1)?,
-        description: row.get(2)?,
-        status,
-        created_at: time(row.get(4)?)?,
-        completed_at: row.get::<Option<i64>>(5)?.map(time).transpose()?,
-    })
+    let (created_at, completed_at) = (time(created_at)?, completed_at.map(time).transpose()?);
+    Ok(Task { id, title, description, status, created_at, completed_at })
 }
 
 /// As the database keeps it.
