@@ -26,6 +26,11 @@ const TRY_AGAIN: Duration = Duration::from_mins(1);
 pub trait Approvals: Send + Sync + fmt::Debug {
     /// Ready with `Ok` only when a person agreed to exactly this call, and then once. Answers where that is on record.
     fn decide<'a>(&'a self, request: ApprovalRequest<'a>) -> BoxFuture<'a, Result<Option<ApprovalId>, ToolError>>;
+
+    /// The tool has a question of its own, and the call comes again: what a person agreed to is not done yet.
+    fn give_back(&self, _id: ApprovalId) -> BoxFuture<'_, ()> {
+        Box::pin(std::future::ready(()))
+    }
 }
 
 #[derive(Clone, Copy)]
@@ -169,6 +174,11 @@ impl People {
 impl Approvals for People {
     fn decide<'a>(&'a self, request: ApprovalRequest<'a>) -> BoxFuture<'a, Result<Option<ApprovalId>, ToolError>> {
         Box::pin(async move { self.agree(request).await.map(Some) })
+    }
+
+    fn give_back(&self, id: ApprovalId) -> BoxFuture<'_, ()> {
+        // Where that fails, the person is asked once more.
+        Box::pin(async move { self.held.give_back(id).await.unwrap_or_default() })
     }
 }
 

@@ -31,6 +31,7 @@ impl Provider for ContractDocuments {
                 title: format!("Contract of {}", contract.title),
                 description: "Input and output schema, constraints, effect, approval and executed examples".to_owned(),
                 mime_type: MIME_TYPE.to_owned(),
+                ..Resource::default()
             })
             .collect()
     }

@@ -168,9 +168,11 @@ impl Gate {
         self.limit(contract, policy, ctx)?;
         contract.check_arguments(&arguments)?;
         let approval = policy.approval_for(contract);
+        let mut approved = None;
         if approval != Approval::Never {
             let request = ApprovalRequest { ctx, tool, arguments: &arguments, policy: approval };
-            recording.approved(self.approvals.decide(request).await?);
+            approved = self.approvals.decide(request).await?;
+            recording.approved(approved);
         }
         if tool.commits_with_audit() {
             recording.intent().into_iter().for_each(|intent| ctx.set_intent(intent));
@@ -178,7 +180,11 @@ impl Gate {
             let error = "The audit log cannot be written, so nothing was changed";
             return Err(Rejection::new(Code::Unavailable, error).into());
         }
-        let output = run::run(tool, ctx, arguments).await?;
+        let output = run::run(tool, ctx, arguments).await;
+        if let (Err(ToolError::InputRequired(_)), Some(id)) = (&output, approved) {
+            self.approvals.give_back(id).await;
+        }
+        let output = output?;
         let mistakes = contract.result_mistakes(&output.structured);
         if mistakes.is_empty() {
             return Ok(output);
@@ -231,7 +237,7 @@ async fn close(
         }
         Err(error) => for_the_caller(contract, ctx, error),
     };
-    let mut failure = Failure { code: rejection.code, retry_after: rejection.retry_after };
+    let mut failure = Failure { code: rejection.code, retry_after: rejection.retry_after, storage: rejection.storage };
     let mut structured = contract.error_value(&rejection);
     if !contract.error.is_valid(&structured) {
         tracing::error!(request_id = %ctx.request_id, tool = %contract.name, "error breaks its contract");

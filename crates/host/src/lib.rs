@@ -19,6 +19,6 @@ pub use catalog::{Catalog, DuplicateTool};
 pub use changes::{Change, Changes};
 pub use documents::ContractDocuments;
 pub use gate::{Answer, Call, Gate, NoAnswer, Wire};
-pub use metrics::{Metrics, ToolFigures};
+pub use metrics::{Metrics, ServerFigures, ToolFigures};
 pub use policy::Policy;
 pub use record::{CallLog, CallRecord, Recorder};

@@ -32,6 +32,9 @@ pub struct Metrics {
     rate_limited: Family<ToolLabels, Counter>,
     unknown: Counter,
     in_flight: Gauge,
+    servers_up: Family<ServerLabels, Gauge>,
+    server_restarts: Family<ServerLabels, Gauge>,
+    server_tools: Family<ServerLabels, Gauge>,
     /// Grows by one entry when a tool is called for the first time.
     tools: RwLock<BTreeMap<ToolName, Arc<ToolSeries>>>,
 }
@@ -45,6 +48,21 @@ struct OutcomeLabels {
 #[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
 struct ToolLabels {
     tool: String,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct ServerLabels {
+    server: String,
+}
+
+/// How an upstream server does.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ServerFigures {
+    pub server: String,
+    pub up: bool,
+    pub restarts: u32,
+    /// Those that are admitted.
+    pub tools: usize,
 }
 
 /// One tool's figures, looked up once per call.
@@ -91,6 +109,9 @@ impl Metrics {
             rate_limited: Family::default(),
             unknown: Counter::default(),
             in_flight: Gauge::default(),
+            servers_up: Family::default(),
+            server_restarts: Family::default(),
+            server_tools: Family::default(),
             tools: RwLock::default(),
         };
         let registry = &mut metrics.registry;
@@ -100,7 +121,27 @@ impl Metrics {
         registry.register("rate_limited_calls", "Calls refused by a rate limit", metrics.rate_limited.clone());
         registry.register("unknown_tool_calls", "Calls of tools that do not exist", metrics.unknown.clone());
         registry.register("calls_in_flight", "Calls under way", metrics.in_flight.clone());
+        registry.register("upstream_up", "Whether an upstream server is connected", metrics.servers_up.clone());
+        registry.register(
+            "upstream_restarts",
+            "How often it had to be connected again",
+            metrics.server_restarts.clone(),
+        );
+        registry.register("upstream_tools", "Its tools that are admitted", metrics.server_tools.clone());
         metrics
+    }
+
+    /// All upstream servers there are.
+    pub fn set_servers(&self, servers: &[ServerFigures]) {
+        for family in [&self.servers_up, &self.server_restarts, &self.server_tools] {
+            family.clear();
+        }
+        for ServerFigures { server, up, restarts, tools } in servers {
+            let labels = ServerLabels { server: server.clone() };
+            self.servers_up.get_or_create(&labels).set(i64::from(*up));
+            self.server_restarts.get_or_create(&labels).set(i64::from(*restarts));
+            self.server_tools.get_or_create(&labels).set(i64::try_from(*tools).unwrap_or(i64::MAX));
+        }
     }
 
     /// The Prometheus text exposition (`OpenMetrics` 1.0).
