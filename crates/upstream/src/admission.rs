@@ -8,8 +8,8 @@ use serde_json::{Map, Value, json};
 
 use crate::lookalike::skeleton;
 use crate::reasons::Reason;
-use crate::spec::ServerSpec;
-use crate::texts;
+use crate::spec::{Reach, ServerSpec};
+use crate::{header_args, texts};
 
 /// How much is asked of a tool.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -89,9 +89,14 @@ fn judge_tool(spec: &ServerSpec, level: Level, tool: &Value, mut reasons: Vec<Re
     if text("description").trim().is_empty() {
         reasons.push(Reason::NoDescription);
     }
-    reasons.extend(texts::reasons(members));
     let input = input_schema(members, &mut reasons);
+    if let (Reach::Http { .. }, Some(input)) = (&spec.reach, &input)
+        && let Err(wrong) = header_args::find(input.raw())
+    {
+        reasons.push(Reason::HeaderArgument(wrong));
+    }
     let output = output_schema(members, &mut reasons);
+    reasons.extend(texts::reasons(members));
     let (mut counted, noted): (Vec<_>, Vec<_>) = reasons.into_iter().partition(|reason| {
         let waived = spec.tools.waive.get(own_name).is_some_and(|kinds| kinds.contains(&reason.kind().to_string()));
         !(waived && reason.can_be_waived()) && counts(reason, level)
@@ -126,7 +131,14 @@ fn judge_tool(spec: &ServerSpec, level: Level, tool: &Value, mut reasons: Vec<Re
 
 /// Without these nothing can be called, or nobody knows what is.
 fn is_fatal(reason: &Reason) -> bool {
-    matches!(reason, Reason::NoInputSchema | Reason::InputSchema(_) | Reason::DuplicateName | Reason::Name(_))
+    matches!(
+        reason,
+        Reason::NoInputSchema
+            | Reason::InputSchema(_)
+            | Reason::HeaderArgument(_)
+            | Reason::DuplicateName
+            | Reason::Name(_)
+    )
 }
 
 fn counts(reason: &Reason, level: Level) -> bool {

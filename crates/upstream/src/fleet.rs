@@ -4,29 +4,31 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use countersign_contract::AnyTool;
-use tokio::sync::watch;
+use tokio::sync::{broadcast, watch};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 use crate::admission::Level;
-use crate::keeper::{Keeping, Line, ServerReport, keep};
+use crate::keeper::{Event, Keeping, Line, ServerReport, keep};
 use crate::spec::ServerSpec;
 
 /// How long the end waits for programs to go.
 const CLOSE_TIMEOUT: Duration = Duration::from_secs(8);
+
+/// Whoever falls further behind looks at everything again.
+const EVENTS_KEPT: usize = 256;
 
 #[derive(Debug)]
 pub struct Fleet {
     servers: Mutex<Vec<Kept>>,
     level: Level,
     tasks: TaskTracker,
-    changed: watch::Sender<u64>,
+    events: broadcast::Sender<Event>,
     tried: watch::Sender<usize>,
 }
 
 #[derive(Debug)]
 struct Kept {
-    spec: ServerSpec,
     line: Arc<Line>,
     stop: CancellationToken,
 }
@@ -38,7 +40,7 @@ impl Fleet {
             servers: Mutex::default(),
             level,
             tasks: TaskTracker::new(),
-            changed: watch::Sender::new(0),
+            events: broadcast::Sender::new(EVENTS_KEPT),
             tried: watch::Sender::new(0),
         };
         fleet.replace(specs);
@@ -50,7 +52,7 @@ impl Fleet {
         let mut servers = self.servers();
         let mut old = std::mem::take(&mut *servers);
         for spec in specs {
-            match old.iter().position(|kept| kept.spec == spec) {
+            match old.iter().position(|kept| *kept.line.spec() == spec) {
                 Some(index) => servers.push(old.swap_remove(index)),
                 None => servers.push(self.begin(spec)),
             }
@@ -59,21 +61,24 @@ impl Fleet {
             for kept in &old {
                 kept.stop.cancel();
             }
-            self.changed.send_modify(|count| *count += 1);
+            for event in [Event::Condition, Event::Tools, Event::Prompts, Event::Resources] {
+                // Nobody listens: nobody needs to know.
+                drop(self.events.send(event));
+            }
         }
     }
 
     fn begin(&self, spec: ServerSpec) -> Kept {
-        let (line, stop) = (Arc::new(Line::new(spec.name.clone())), CancellationToken::new());
+        let (line, stop) = (Arc::new(Line::new(spec, self.level)), CancellationToken::new());
         let keeping = Keeping {
             level: self.level,
             tasks: self.tasks.clone(),
             stop: stop.clone(),
-            changed: self.changed.clone(),
+            events: self.events.clone(),
             tried: self.tried.clone(),
         };
-        self.tasks.spawn(keep(spec.clone(), Arc::clone(&line), keeping));
-        Kept { spec, line, stop }
+        self.tasks.spawn(keep(Arc::clone(&line), keeping));
+        Kept { line, stop }
     }
 
     fn servers(&self) -> MutexGuard<'_, Vec<Kept>> {
@@ -89,9 +94,12 @@ impl Fleet {
         self.servers().iter().map(|kept| kept.line.report()).collect()
     }
 
-    /// Changes whenever the tools are others.
-    pub fn changes(&self) -> watch::Receiver<u64> {
-        self.changed.subscribe()
+    pub fn events(&self) -> broadcast::Receiver<Event> {
+        self.events.subscribe()
+    }
+
+    pub(crate) fn lines(&self) -> Vec<Arc<Line>> {
+        self.servers().iter().map(|kept| Arc::clone(&kept.line)).collect()
     }
 
     /// Until each server was tried once, or so long.

@@ -3,16 +3,19 @@
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use countersign_contract::{AnyTool, Contract};
+use countersign_contract::{AnyTool, Code, Contract, Rejection, ToolError};
 use serde_json::Value;
-use tokio::sync::watch;
+use tokio::sync::{broadcast, watch};
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 use crate::admission::{Judged, Level, Verdict, judge};
+use crate::header_args;
+use crate::link::LinkError;
+use crate::offered::{self, Offered};
 use crate::session::{CallFailure, Era, Session, connect};
-use crate::spec::{ServerName, ServerSpec};
+use crate::spec::{Reach, ServerName, ServerSpec};
 use crate::tool::UpstreamTool;
 
 /// Between attempts: doubled each time, up to the longest.
@@ -27,10 +30,16 @@ const GOOD_AFTER: Duration = Duration::from_secs(30);
 
 const LIST_TIMEOUT: Duration = Duration::from_secs(20);
 
+const METHOD_NOT_FOUND: i64 = -32601;
+
+/// Between looking at a server's lists twice.
+const RELIST_PAUSE: Duration = Duration::from_millis(200);
+
 /// The way to a server, whether or not it is there at the moment.
 #[derive(Debug)]
 pub(crate) struct Line {
-    name: ServerName,
+    spec: ServerSpec,
+    level: Level,
     state: Mutex<State>,
 }
 
@@ -39,6 +48,7 @@ struct State {
     session: Option<Session>,
     condition: Condition,
     judged: Vec<Judged>,
+    offered: Arc<Offered>,
     error: Option<String>,
     restarts: u32,
     greeting: Duration,
@@ -78,13 +88,29 @@ pub(crate) struct Keeping {
     pub(crate) level: Level,
     pub(crate) tasks: TaskTracker,
     pub(crate) stop: CancellationToken,
-    /// Counts up whenever the tools are others.
-    pub(crate) changed: watch::Sender<u64>,
+    pub(crate) events: broadcast::Sender<Event>,
     /// How many servers were tried once.
     pub(crate) tried: watch::Sender<usize>,
 }
 
+/// What is no longer as it was.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Event {
+    /// A server came or went.
+    Condition,
+    Tools,
+    Prompts,
+    Resources,
+    /// One resource, by its URI here.
+    Resource(String),
+}
+
 impl Keeping {
+    fn announce(&self, event: Event) {
+        // Nobody listens: nobody needs to know.
+        drop(self.events.send(event));
+    }
+
     fn note_attempt(&self, line: &Line) {
         if !std::mem::replace(&mut line.state().tried, true) {
             self.tried.send_modify(|tried| *tried += 1);
@@ -93,12 +119,29 @@ impl Keeping {
 }
 
 impl Line {
-    pub(crate) fn new(name: ServerName) -> Self {
-        Self { name, state: Mutex::default() }
+    pub(crate) fn new(spec: ServerSpec, level: Level) -> Self {
+        Self { spec, level, state: Mutex::default() }
+    }
+
+    pub(crate) fn level(&self) -> Level {
+        self.level
+    }
+
+    pub(crate) fn spec(&self) -> &ServerSpec {
+        &self.spec
     }
 
     pub(crate) fn name(&self) -> &ServerName {
-        &self.name
+        &self.spec.name
+    }
+
+    pub(crate) fn connected(&self) -> Result<Session, ToolError> {
+        let error = || format!("The server `{}` is not connected", self.spec.name);
+        self.session().ok_or_else(|| Rejection::new(Code::Unavailable, error()).into())
+    }
+
+    pub(crate) fn offered(&self) -> Arc<Offered> {
+        Arc::clone(&self.state().offered)
     }
 
     pub(crate) fn session(&self) -> Option<Session> {
@@ -115,7 +158,11 @@ impl Line {
                 Verdict::Admitted { contract, .. } => Arc::clone(contract),
                 Verdict::Refused(_) | Verdict::LeftOut => return None,
             };
-            let tool = UpstreamTool { contract, own_name: judged.name.clone(), line: Arc::clone(self) };
+            let headers = match &self.spec.reach {
+                Reach::Http { .. } => header_args::find(contract.input.raw()).unwrap_or_default(),
+                Reach::Program { .. } => Vec::new(),
+            };
+            let tool = UpstreamTool { contract, own_name: judged.name.clone(), line: Arc::clone(self), headers };
             Some(Arc::new(tool) as Arc<dyn AnyTool>)
         };
         self.state().judged.iter().filter_map(tool).collect()
@@ -124,7 +171,7 @@ impl Line {
     pub(crate) fn report(&self) -> ServerReport {
         let state = self.state();
         ServerReport {
-            name: self.name.clone(),
+            name: self.spec.name.clone(),
             condition: state.condition,
             era: state.session.as_ref().map(Session::era),
             server_info: state.session.as_ref().map(|session| session.server_info().clone()),
@@ -137,16 +184,16 @@ impl Line {
 }
 
 /// Until it is told to stop.
-pub(crate) async fn keep(spec: ServerSpec, line: Arc<Line>, keeping: Keeping) {
-    let (mut failures, mut era) = (0_u32, None);
+pub(crate) async fn keep(line: Arc<Line>, keeping: Keeping) {
+    let (spec, mut failures, mut era) = (&line.spec, 0_u32, None);
     loop {
         let begun = Instant::now();
         let outcome = tokio::select! {
-            outcome = attend(&spec, &line, &keeping, &mut era) => outcome,
+            outcome = attend(spec, &line, &keeping, &mut era) => outcome,
             () = keeping.stop.cancelled() => break,
         };
-        keeping.note_attempt(&line);
-        failures = if begun.elapsed() >= GOOD_AFTER { 1 } else { failures + 1 };
+        let was_ready = line.session().is_some();
+        failures = if was_ready && begun.elapsed() >= GOOD_AFTER { 1 } else { failures + 1 };
         let pause = FIRST_PAUSE.saturating_mul(1 << failures.min(16)).min(LONGEST_PAUSE);
         {
             let mut state = line.state();
@@ -155,6 +202,8 @@ pub(crate) async fn keep(spec: ServerSpec, line: Arc<Line>, keeping: Keeping) {
             state.condition = if failures >= FAILURES_MAX { Condition::Down } else { Condition::Waiting };
             state.error = Some(outcome.to_string());
         }
+        keeping.note_attempt(&line);
+        keeping.announce(Event::Condition);
         tracing::warn!(server = %spec.name, error = %outcome, ?pause, failures, "an upstream server is gone");
         tokio::select! {
             () = tokio::time::sleep(pause) => {}
@@ -179,29 +228,51 @@ async fn attend(spec: &ServerSpec, line: &Arc<Line>, keeping: &Keeping, era: &mu
             return failure;
         }
     };
+    // Whoever still asks something holds on to it.
+    let _closing = session.close_at_last();
     *era = Some(session.era());
     loop {
-        match session.tools(LIST_TIMEOUT).await {
-            Ok(tools) => take(spec, line, keeping, &session, &tools, begun.elapsed()),
+        let listed = async {
+            let tools = match session.list("tools/list", "tools", LIST_TIMEOUT).await {
+                // Some have tools without saying so.
+                Err(CallFailure::Refused { code: METHOD_NOT_FOUND, .. }) if !session.declares("tools") => Vec::new(),
+                tools => tools?,
+            };
+            Ok((tools, offered::list(spec, &session, LIST_TIMEOUT).await?))
+        };
+        let (tools, offered) = match listed.await {
+            Ok(listed) => listed,
             Err(failure) => return failure,
+        };
+        // A long list takes its time, and nobody else should have to wait for it.
+        let (judged_by, level) = (spec.clone(), keeping.level);
+        match tokio::task::spawn_blocking(move || judge(&judged_by, level, &tools)).await {
+            Ok(judged) => take(line, keeping, &session, judged, offered, begun.elapsed()),
+            Err(_) => return CallFailure::Garbled("a list of tools that cannot be judged"),
         }
-        tokio::select! {
-            () = session.tools_changed() => {}
-            () = session.ended() => return crate::link::LinkError::Over("the server went away".to_owned()).into(),
+        loop {
+            tokio::select! {
+                () = session.lists_changed() => break,
+                uri = session.updated() => keeping.announce(Event::Resource(spec.uri_here(&uri))),
+                () = session.ended() => return LinkError::Over("the server went away".to_owned()).into(),
+            }
         }
+        // A server that never stops saying so is not asked without a pause.
+        tokio::time::sleep(RELIST_PAUSE).await;
     }
 }
 
-fn take(spec: &ServerSpec, line: &Arc<Line>, keeping: &Keeping, session: &Session, tools: &[Value], took: Duration) {
-    let judged = judge(spec, keeping.level, tools);
-    for tool in &judged {
+fn take(line: &Arc<Line>, keeping: &Keeping, session: &Session, judged: Vec<Judged>, offered: Offered, took: Duration) {
+    let spec = &line.spec;
+    let known: Vec<_> = line.state().judged.iter().map(|tool| tool.digest).collect();
+    for tool in judged.iter().filter(|tool| !known.contains(&tool.digest)) {
         if let Verdict::Refused(reasons) = &tool.verdict {
             let reasons: Vec<_> = reasons.iter().map(ToString::to_string).collect();
             let name = countersign_contract::visible(&tool.name);
             tracing::warn!(server = %spec.name, tool = &*name, reasons = reasons.join("; "), "a tool is refused");
         }
     }
-    let (was, is) = {
+    let (was, is, before) = {
         let mut state = line.state();
         let was: Vec<_> = state.judged.iter().map(|tool| tool.digest).collect();
         let is: Vec<_> = judged.iter().map(|tool| tool.digest).collect();
@@ -213,11 +284,19 @@ fn take(spec: &ServerSpec, line: &Arc<Line>, keeping: &Keeping, session: &Sessio
         if first {
             state.greeting = took;
         }
-        (was, is)
+        (was, is, std::mem::replace(&mut state.offered, Arc::new(offered)))
     };
+    let offered = line.offered();
     tracing::info!(server = %spec.name, tools = is.len(), "an upstream server is connected");
     keeping.note_attempt(line);
+    keeping.announce(Event::Condition);
     if was != is {
-        keeping.changed.send_modify(|count| *count += 1);
+        keeping.announce(Event::Tools);
+    }
+    if before.prompts != offered.prompts {
+        keeping.announce(Event::Prompts);
+    }
+    if (&before.resources, &before.templates) != (&offered.resources, &offered.templates) {
+        keeping.announce(Event::Resources);
     }
 }

@@ -5,10 +5,15 @@
 //! of its own ([`Fleet`]), so that one that is dead, slow or garbled concerns nobody else.
 
 mod admission;
+mod asking;
+mod confine;
 mod fleet;
+mod header_args;
 mod keeper;
 mod link;
 mod lookalike;
+mod offered;
+mod provider;
 mod reasons;
 mod session;
 mod spec;
@@ -17,10 +22,11 @@ mod texts;
 mod tool;
 
 pub use admission::{Judged, Level, Verdict, judge};
+pub use confine::{ENTER, Sandbox, enter};
 pub use fleet::Fleet;
-pub use keeper::{Condition, ServerReport};
+pub use keeper::{Condition, Event, ServerReport};
 pub use link::LinkError;
 pub use reasons::{Reason, ReasonKind};
-pub use session::{CallFailure, Era, Session, connect};
+pub use session::{CallFailure, Era, Errand, Session, connect};
 pub use spec::{InvalidServerName, Prefix, Reach, ServerName, ServerSpec, ToolRules};
 pub use supervise::{SUPERVISE, supervise};

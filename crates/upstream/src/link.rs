@@ -5,26 +5,27 @@ mod http;
 mod sse;
 mod stdio;
 
+use std::sync::Arc;
+
 use serde_json::{Map, Value};
-use tokio::sync::mpsc;
+use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
-pub(crate) use self::http::{HttpLink, LOCAL_ERROR};
-pub(crate) use self::stdio::StdioLink;
+pub(crate) use self::http::HttpLink;
+pub(crate) use self::stdio::{Program, StdioLink};
 use crate::spec::Reach;
 
 /// A longer message ends the link: nobody sends one by accident.
-pub(crate) const MESSAGE_MAX: usize = 16 * 1024 * 1024;
+pub(crate) const MESSAGE_MAX: usize = 8 * 1024 * 1024;
 
-/// Messages that wait to be looked at; a server that sends faster waits.
-const INCOMING_MAX: usize = 256;
+/// Values in one message: each takes many times the memory that it takes on the wire.
+const PARTS_MAX: usize = 100_000;
 
 /// One message: a JSON object. What else it is, the session finds out.
 pub(crate) type Message = Map<String, Value>;
 
 /// Where messages go, and whatever keeps the link alive.
-#[derive(Debug)]
 pub(crate) enum Link {
     Stdio(StdioLink),
     Http(HttpLink),
@@ -41,12 +42,39 @@ pub enum LinkError {
     Unreachable(String),
     #[error("the server answers with status {0}")]
     Status(u16),
+    #[error("the server sends more than anybody needs: {0}")]
+    TooMuch(String),
     #[error("the server sends what is no message: {0}")]
     Garbled(String),
 }
 
+/// Hears what comes from a server, in the task that it comes to: nobody has to be woken for it.
+pub(crate) trait Listener: Send + Sync {
+    /// Until when to read no more, where it was too much.
+    fn hear(&self, message: Message, came: Came) -> Option<Instant>;
+}
+
+/// What a message came with.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Came {
+    /// Everything comes the same way, so nobody can tell.
+    Anyhow,
+    /// On the way to the answer to this request.
+    With(u64),
+    /// Of its own accord.
+    Alone,
+}
+
+/// A request whose answer is wanted.
+pub(crate) struct Request<'a> {
+    pub(crate) id: u64,
+    pub(crate) message: Message,
+    /// For its head, over HTTP.
+    pub(crate) headers: &'a [(String, String)],
+}
+
 /// What carrying messages needs of its surroundings.
-#[derive(Debug, Clone)]
+#[derive(Clone)]
 pub(crate) struct Surroundings {
     /// Tasks of this link; they end with `ended`.
     pub(crate) tasks: TaskTracker,
@@ -54,32 +82,36 @@ pub(crate) struct Surroundings {
     pub(crate) ended: CancellationToken,
     /// For the log.
     pub(crate) server: String,
-    pub(crate) incoming: mpsc::Sender<Message>,
+    pub(crate) listener: Arc<dyn Listener>,
 }
 
 impl Link {
-    /// Starts or finds the server; messages from it come to the receiver.
-    pub(crate) fn open(
-        server: &str,
-        reach: &Reach,
-        tasks: &TaskTracker,
-    ) -> Result<(Self, mpsc::Receiver<Message>, CancellationToken), LinkError> {
-        let (incoming, messages) = mpsc::channel(INCOMING_MAX);
-        let ended = CancellationToken::new();
-        let surroundings =
-            Surroundings { tasks: tasks.clone(), ended: ended.clone(), server: server.to_owned(), incoming };
-        let link = match reach {
-            Reach::Program { command, args, env, folder } => {
-                Self::Stdio(StdioLink::start(command, args, env, folder, surroundings)?)
+    /// Starts or finds the server.
+    pub(crate) fn open(reach: &Reach, surroundings: Surroundings) -> Result<Self, LinkError> {
+        Ok(match reach {
+            Reach::Program { command, args, env, folder, sandbox } => {
+                let program = Program { command, args, env, folder, sandbox: sandbox.as_ref() };
+                Self::Stdio(StdioLink::start(&program, surroundings)?)
             }
             Reach::Http { url, headers } => Self::Http(HttpLink::new(url, headers, surroundings)?),
-        };
-        Ok((link, messages, ended))
+        })
+    }
+
+    /// The answer where it comes to whoever asks; otherwise this has no end, and the answer is heard. Dropped, it stops
+    /// listening for it.
+    pub(crate) async fn ask(&self, request: Request<'_>) -> Result<Message, LinkError> {
+        match self {
+            Self::Stdio(link) => {
+                link.send(&request.message).await?;
+                std::future::pending().await
+            }
+            Self::Http(link) => link.ask(request).await,
+        }
     }
 
     pub(crate) async fn send(&self, message: Message) -> Result<(), LinkError> {
         match self {
-            Self::Stdio(link) => link.send(message).await,
+            Self::Stdio(link) => link.send(&message).await,
             Self::Http(link) => {
                 link.send(message);
                 Ok(())
@@ -90,8 +122,16 @@ impl Link {
     /// Sent if there is room, without waiting: for what is only a courtesy.
     pub(crate) fn try_send(&self, message: Message) {
         match self {
-            Self::Stdio(link) => link.try_send(message),
+            Self::Stdio(link) => link.try_send(&message),
             Self::Http(link) => link.send(message),
+        }
+    }
+
+    /// Why nothing comes any more, as far as that is known.
+    pub(crate) fn ending(&self) -> Option<String> {
+        match self {
+            Self::Stdio(link) => link.ending(),
+            Self::Http(_) => None,
         }
     }
 
@@ -101,13 +141,64 @@ impl Link {
             link.agree(version);
         }
     }
+
+    /// Whether one can tell on whose behalf a server asks something: over HTTP, by the request that it comes with.
+    pub(crate) fn tells_askers_apart(&self) -> bool {
+        match self {
+            Self::Stdio(_) => false,
+            Self::Http(_) => true,
+        }
+    }
+
+    /// From now on there is a session, in which the server may say something of its own accord.
+    pub(crate) fn listen(&self) {
+        if let Self::Http(link) = self {
+            link.listen();
+        }
+    }
 }
 
 /// A message, if that is what it is.
 pub(crate) fn parse(bytes: &[u8]) -> Result<Message, LinkError> {
+    if bytes.len() > PARTS_MAX && parts(bytes) > PARTS_MAX {
+        return Err(LinkError::TooMuch(format!("a message of more than {PARTS_MAX} parts")));
+    }
     match countersign_contract::parse_json(bytes) {
         Ok(Value::Object(message)) => Ok(message),
         Ok(_) => Err(LinkError::Garbled("not an object".to_owned())),
         Err(error) => Err(LinkError::Garbled(error.to_string())),
+    }
+}
+
+/// How many values there are, at most. What stands in texts does not count.
+fn parts(bytes: &[u8]) -> usize {
+    let (mut parts, mut in_text, mut escaped) = (0, false, false);
+    for byte in bytes {
+        match byte {
+            _ if escaped => escaped = false,
+            b'\\' if in_text => escaped = true,
+            b'"' => in_text = !in_text,
+            b',' | b'[' | b'{' if !in_text => parts += 1,
+            _ => {}
+        }
+    }
+    parts
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{PARTS_MAX, parse, parts};
+
+    #[test]
+    fn parts_are_counted_outside_of_texts() {
+        assert_eq!(parts(br#"{"a,[{": [1, "x\\\",{", {}]}"#), 5);
+    }
+
+    #[test]
+    fn a_message_has_not_more_parts_than_anybody_needs() {
+        let message = |count: usize| format!("{{\"a\":[{}0]}}", "0,".repeat(count)).into_bytes();
+        assert!(parse(&message(PARTS_MAX / 2)).is_ok());
+        assert!(parse(&message(PARTS_MAX + 1)).is_err());
+        assert!(parse(format!("{{\"a\":\"{}\"}}", ",".repeat(2 * PARTS_MAX)).as_bytes()).is_ok());
     }
 }

@@ -21,6 +21,8 @@ pub enum Reason {
     InputSchema(SchemaRejected),
     #[error("required arguments are not declared: {}", .0.join(", "))]
     Undeclared(Vec<String>),
+    #[error("an argument's `x-mcp-header` cannot be sent: {0}")]
+    HeaderArgument(String),
     #[error("it has no output schema")]
     NoOutputSchema,
     #[error("its output schema does not describe an object")]
@@ -56,7 +58,9 @@ impl Reason {
             Self::Name(_) | Self::DuplicateName => ReasonKind::Name,
             Self::LookAlike(_) => ReasonKind::LookAlike,
             Self::NoDescription => ReasonKind::Description,
-            Self::NoInputSchema | Self::InputSchema(_) | Self::Undeclared(_) => ReasonKind::InputSchema,
+            Self::NoInputSchema | Self::InputSchema(_) | Self::Undeclared(_) | Self::HeaderArgument(_) => {
+                ReasonKind::InputSchema
+            }
             Self::NoOutputSchema | Self::OutputNotObject | Self::OutputSchema(_) | Self::OutputSaysNothing => {
                 ReasonKind::OutputSchema
             }
@@ -73,7 +77,7 @@ impl Reason {
             Self::DuplicateName => "the server has to give each tool a name of its own".to_owned(),
             Self::NoDescription => "the server has to describe it".to_owned(),
             Self::NoInputSchema => "the server has to declare `inputSchema` with `type: object`".to_owned(),
-            Self::InputSchema(_) => "the server has to correct `inputSchema`".to_owned(),
+            Self::InputSchema(_) | Self::HeaderArgument(_) => "the server has to correct `inputSchema`".to_owned(),
             Self::Undeclared(_) => "the server has to declare them under `properties`".to_owned(),
             Self::NoOutputSchema | Self::OutputSaysNothing => {
                 "the server has to declare what it gives in `outputSchema`; or `contracts: {level: standard}` takes its \

@@ -1,33 +1,57 @@
 //! A conversation with one server: which era it speaks, questions with answers that cannot be mixed up, and what it says
-//! of its own accord. What the server asks of us is refused, because we declare nothing.
+//! of its own accord. What the server wants to know goes to the client of the call on whose behalf it asks, and to
+//! nobody where that cannot be told.
 
-use std::collections::HashMap;
+mod listening;
+mod waiting;
+
+use std::collections::BTreeSet;
 use std::fmt;
+use std::pin::pin;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use countersign_contract::{Progress, ProgressUpdate};
+use countersign_contract::{Capability, Client, Progress, Severity, Watch};
 use serde_json::{Map, Value, json};
-use tokio::sync::{Notify, mpsc, oneshot};
-use tokio_util::sync::CancellationToken;
+use tokio::sync::{Notify, mpsc};
+use tokio_util::sync::{CancellationToken, DropGuard};
 use tokio_util::task::TaskTracker;
 
-use crate::link::{LOCAL_ERROR, Link, LinkError, Message};
+use self::listening::{Ears, Flood};
+use self::waiting::{Asked, Waiting, Word, outcome};
+use crate::asking;
+use crate::link::{Link, LinkError, Message, Request, Surroundings};
 use crate::spec::ServerSpec;
+use crate::texts;
 
 const MODERN: &str = "2026-07-28";
 const LEGACY: &str = "2025-11-25";
 
+/// The older revisions: what differs between them makes no difference here.
+const SPOKEN: [&str; 4] = [LEGACY, "2025-06-18", "2025-03-26", "2024-11-05"];
+
 /// A server of the older era may not answer a question that it does not know.
 const PROBE_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// To be connected altogether, and to list what there is.
-const CONNECT_TIMEOUT: Duration = Duration::from_secs(30);
+/// Some are fetched before they start.
+const GREETING_TIMEOUT: Duration = Duration::from_secs(30);
 
-/// Pages and tools of one server; more are not looked at.
+/// To be connected altogether, and to list what there is.
+const CONNECT_TIMEOUT: Duration = Duration::from_mins(1);
+
+/// Pages and items of one list; more are not looked at.
 const PAGES_MAX: usize = 50;
-pub(crate) const TOOLS_MAX: usize = 2000;
+const ITEMS_MAX: usize = 1000;
+
+/// Resources of one server that are watched.
+const WATCHED_MAX: usize = 256;
+
+/// Of what a server says it is called.
+const INFO_MAX: usize = 100;
+
+/// News of resources that wait to be passed on.
+const UPDATES_KEPT: usize = 64;
 
 /// How the protocol is spoken.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -46,6 +70,11 @@ pub enum CallFailure {
     /// JSON-RPC's own.
     #[error("error {code}: {message}")]
     Refused { code: i64, message: String },
+    #[error("it speaks other versions: {}", .0.join(", "))]
+    OtherVersion(Vec<String>),
+    /// Of whoever is behind the call.
+    #[error("it needs a client that can do more")]
+    NeedsCapability(Capability),
     #[error("no answer within {0:?}")]
     Late(Duration),
     #[error("the answer is none: {0}")]
@@ -65,18 +94,26 @@ struct Inner {
     next_id: AtomicU64,
     waiting: Arc<Waiting>,
     ended: CancellationToken,
-    tools_changed: Arc<Notify>,
+    said: Arc<Said>,
+    /// Resources that someone wants to hear of.
+    watched: Mutex<BTreeSet<String>>,
+    watched_others: Notify,
 }
 
-/// Who waits for which answer. A request's id is also its progress token.
-#[derive(Default)]
-struct Waiting {
-    requests: Mutex<HashMap<u64, Asked>>,
+/// What the server says of its own accord.
+struct Said {
+    lists_changed: Notify,
+    updated: mpsc::Sender<String>,
+    updates: tokio::sync::Mutex<mpsc::Receiver<String>>,
 }
 
-struct Asked {
-    answer: oneshot::Sender<Result<Value, CallFailure>>,
-    progress: Progress,
+/// On whose behalf something is asked: who hears of progress and messages, and who can be asked back.
+#[derive(Debug, Clone, Default)]
+pub struct Errand {
+    pub progress: Progress,
+    pub client: Client,
+    /// For the head of a request over HTTP.
+    pub headers: Vec<(String, String)>,
 }
 
 /// Takes its request back when nobody waits for it any more.
@@ -102,10 +139,25 @@ pub async fn connect(spec: &ServerSpec, era: Option<Era>, tasks: &TaskTracker) -
 }
 
 async fn open(spec: &ServerSpec, tasks: &TaskTracker, era: Option<Era>) -> Result<Session, CallFailure> {
-    let (link, messages, ended) = Link::open(spec.name.as_str(), &spec.reach, tasks)?;
-    let (waiting, tools_changed) = (Arc::new(Waiting::default()), Arc::new(Notify::new()));
+    let (updated, updates) = mpsc::channel(UPDATES_KEPT);
+    let said = Said { lists_changed: Notify::new(), updated, updates: updates.into() };
+    let (waiting, said) = (Arc::new(Waiting::default()), Arc::new(said));
     let (replies, replying) = mpsc::channel(16);
-    tasks.spawn(listen(messages, Arc::clone(&waiting), Arc::clone(&tools_changed), replies, ended.clone()));
+    let ears = Ears { waiting: Arc::clone(&waiting), said: Arc::clone(&said), replies, flood: Flood::default().into() };
+    let ended = CancellationToken::new();
+    let surroundings = Surroundings {
+        tasks: tasks.clone(),
+        ended: ended.clone(),
+        server: spec.name.as_str().to_owned(),
+        listener: Arc::new(ears),
+    };
+    let link = Link::open(&spec.reach, surroundings)?;
+    let (over, left) = (ended.clone(), Arc::clone(&waiting));
+    tasks.spawn(async move {
+        over.cancelled().await;
+        // What has come was heard.
+        left.end();
+    });
     let mut inner = Inner {
         link,
         era: Era::Modern,
@@ -113,18 +165,29 @@ async fn open(spec: &ServerSpec, tasks: &TaskTracker, era: Option<Era>) -> Resul
         next_id: AtomicU64::new(1),
         waiting,
         ended,
-        tools_changed,
+        said,
+        watched: Mutex::default(),
+        watched_others: Notify::new(),
     };
     inner.greet(era).await?;
     let inner = Arc::new(inner);
-    tasks.spawn(reply(Arc::downgrade(&inner), replying));
+    tasks.spawn(listening::reply(Arc::downgrade(&inner), replying));
+    if inner.era == Era::Modern {
+        tasks.spawn(listening::subscribe(Arc::downgrade(&inner)));
+    }
     Ok(Session { inner })
 }
 
 impl Inner {
     async fn greet(&mut self, era: Option<Era>) -> Result<(), CallFailure> {
         if era != Some(Era::Legacy) {
-            match self.ask("server/discover", Map::new(), PROBE_TIMEOUT, Progress::default()).await {
+            let mut found = self.discover(PROBE_TIMEOUT).await;
+            if matches!(&found, Err(CallFailure::OtherVersion(spoken)) if spoken.iter().any(|version| version == MODERN))
+            {
+                // It speaks it after all.
+                found = self.discover(PROBE_TIMEOUT).await;
+            }
+            match found {
                 Ok(found) if speaks_modern(&found) => {
                     self.server = found;
                     return Ok(());
@@ -136,17 +199,31 @@ impl Inner {
             }
         }
         self.era = Era::Legacy;
-        let hello = json!({"protocolVersion": LEGACY, "capabilities": {}, "clientInfo": client_info()});
+        let capabilities = if self.link.tells_askers_apart() { json!({"elicitation": {}}) } else { json!({}) };
+        let hello = json!({"protocolVersion": LEGACY, "capabilities": capabilities, "clientInfo": client_info()});
         let Value::Object(hello) = hello else { return Err(CallFailure::Garbled("our own greeting")) };
-        let welcome = self.ask("initialize", hello, CONNECT_TIMEOUT, Progress::default()).await?;
+        let welcome = match self.ask("initialize", hello, GREETING_TIMEOUT, Errand::default()).await {
+            // It was slow to start, and has found our first question meanwhile.
+            Err(CallFailure::OtherVersion(_)) => {
+                self.era = Era::Modern;
+                self.server = self.discover(CONNECT_TIMEOUT).await?;
+                return Ok(());
+            }
+            welcome => welcome?,
+        };
         let version = welcome.get("protocolVersion").and_then(Value::as_str).unwrap_or_default();
-        if version.is_empty() {
-            return Err(CallFailure::Garbled("a greeting without a version"));
+        if !SPOKEN.contains(&version) {
+            return Err(CallFailure::OtherVersion(vec![texts::cleaned(version).chars().take(20).collect()]));
         }
         self.link.agree(version);
         self.server = welcome;
         self.link.send(notification("notifications/initialized", json!({}))).await?;
+        self.link.listen();
         Ok(())
+    }
+
+    async fn discover(&self, within: Duration) -> Result<Value, CallFailure> {
+        self.ask("server/discover", Map::new(), within, Errand::default()).await
     }
 
     async fn ask(
@@ -154,31 +231,90 @@ impl Inner {
         method: &str,
         mut params: Map<String, Value>,
         within: Duration,
-        progress: Progress,
+        errand: Errand,
     ) -> Result<Value, CallFailure> {
         let id = self.next_id.fetch_add(1, Ordering::Relaxed);
         let meta = params.entry("_meta").or_insert_with(|| json!({}));
         if let Value::Object(meta) = meta {
             meta.insert("progressToken".to_owned(), id.into());
             if self.era == Era::Modern {
-                meta.insert("io.modelcontextprotocol/protocolVersion".to_owned(), MODERN.into());
-                meta.insert("io.modelcontextprotocol/clientInfo".to_owned(), client_info());
-                meta.insert("io.modelcontextprotocol/clientCapabilities".to_owned(), json!({}));
+                stamp(meta, &errand.client);
             }
         }
-        let (answer, answered) = oneshot::channel();
-        self.waiting.lock().insert(id, Asked { answer, progress });
+        let (asked, mut answered, mut words) = Asked::new(errand.progress);
+        if !self.waiting.insert(id, asked) {
+            return Err(self.gone());
+        }
         let mut taken = Taken { session: self, id, answered: false };
         let asked = async {
-            self.link.send(request(id, method, params)).await?;
-            tokio::select! {
-                answer = answered => answer.unwrap_or(Err(LinkError::Over("the server is gone".to_owned()).into())),
-                () = self.ended.cancelled() => Err(LinkError::Over("the server is gone".to_owned()).into()),
+            let request = Request { id, message: request(id, method, params), headers: &errand.headers };
+            let mut answer = pin!(self.link.ask(request));
+            let answer = loop {
+                tokio::select! {
+                    biased;
+                    Some(word) = words.recv() => self.heard(word, &errand.client).await,
+                    answer = &mut answered => break answer.unwrap_or_else(|_| Err(self.gone())),
+                    answer = &mut answer => break answer.map_err(CallFailure::from).and_then(outcome),
+                }
+            };
+            // What was said before the answer is heard before it.
+            while let Ok(word) = words.try_recv() {
+                self.heard(word, &errand.client).await;
             }
+            answer
         };
         let answer = tokio::time::timeout(within, asked).await.unwrap_or(Err(CallFailure::Late(within)));
         taken.answered = !matches!(answer, Err(CallFailure::Late(_)));
         answer
+    }
+
+    /// Something that the server says, or asks, on behalf of this client.
+    async fn heard(&self, word: Word, client: &Client) {
+        match word {
+            Word::Message(severity, message) => client.tell(severity, message).await,
+            Word::Question { id, request } => {
+                let answer = tokio::select! {
+                    answer = asking::answer_at_once(client, request) => answer,
+                    () = self.ended.cancelled() => return,
+                };
+                // Whoever is gone needs no answer.
+                drop(self.link.send(response(&id, &answer)).await);
+            }
+        }
+    }
+
+    fn gone(&self) -> CallFailure {
+        LinkError::Over(self.link.ending().unwrap_or_else(|| "the server is gone".to_owned())).into()
+    }
+
+    fn declares(&self, capability: &str) -> bool {
+        self.server["capabilities"][capability].is_object()
+    }
+}
+
+/// What every request of the modern era says: what we speak, and what can be asked of whoever is behind it.
+fn stamp(meta: &mut Map<String, Value>, client: &Client) {
+    let mut capabilities = json!({});
+    for (capability, name, what) in [
+        (Capability::Elicitation, "elicitation", json!({"form": {}})),
+        (Capability::Sampling, "sampling", json!({})),
+        (Capability::Roots, "roots", json!({})),
+    ] {
+        if client.declares(capability) {
+            capabilities[name] = what;
+        }
+    }
+    meta.insert("io.modelcontextprotocol/protocolVersion".to_owned(), MODERN.into());
+    meta.insert("io.modelcontextprotocol/clientInfo".to_owned(), client_info());
+    meta.insert("io.modelcontextprotocol/clientCapabilities".to_owned(), capabilities);
+    if let Some(severity) = client.wants() {
+        let level = match severity {
+            Severity::Debug => "debug",
+            Severity::Info => "info",
+            Severity::Warning => "warning",
+            Severity::Error => "error",
+        };
+        meta.insert("io.modelcontextprotocol/logLevel".to_owned(), level.into());
     }
 }
 
@@ -187,10 +323,20 @@ impl Session {
         self.inner.era
     }
 
-    /// The server's name and version, as it gives them.
-    pub fn server_info(&self) -> &Value {
-        let info = &self.inner.server["serverInfo"];
-        if info.is_null() { &self.inner.server["_meta"]["io.modelcontextprotocol/serverInfo"] } else { info }
+    /// The server's name and version, as it gives them, cleaned and cut.
+    pub fn server_info(&self) -> Value {
+        let own = &self.inner.server["serverInfo"];
+        let info = if own.is_null() { &self.inner.server["_meta"]["io.modelcontextprotocol/serverInfo"] } else { own };
+        let said = |key: &str| -> String {
+            let text: String = info[key].as_str().unwrap_or_default().chars().take(INFO_MAX).collect();
+            texts::cleaned(&text)
+        };
+        json!({"name": said("name"), "version": said("version")})
+    }
+
+    /// Whether it says that it has tools, resources, prompts and the like.
+    pub fn declares(&self, capability: &str) -> bool {
+        self.inner.declares(capability)
     }
 
     /// Dropped, it takes the question back.
@@ -199,38 +345,68 @@ impl Session {
         method: &str,
         params: Map<String, Value>,
         within: Duration,
-        progress: Progress,
+        errand: Errand,
     ) -> Result<Value, CallFailure> {
-        self.inner.ask(method, params, within, progress).await
+        self.inner.ask(method, params, within, errand).await
     }
 
-    /// Every tool as the server describes it, however badly.
-    pub async fn tools(&self, within: Duration) -> Result<Vec<Value>, CallFailure> {
-        let (mut tools, mut cursor) = (Vec::new(), None);
+    /// Everything of one kind as the server describes it, however badly: `tools` by `tools/list`, say.
+    pub async fn list(&self, method: &str, key: &str, within: Duration) -> Result<Vec<Value>, CallFailure> {
+        let (mut items, mut cursor) = (Vec::new(), None);
         for _ in 0..PAGES_MAX {
             let mut params = Map::new();
             if let Some(cursor) = cursor.take() {
                 params.insert("cursor".to_owned(), cursor);
             }
-            let mut page = self.ask("tools/list", params, within, Progress::default()).await?;
-            match page.get_mut("tools").map(Value::take) {
-                Some(Value::Array(more)) => tools.extend(more),
-                _ => return Err(CallFailure::Garbled("a list of tools that is none")),
+            let mut page = self.ask(method, params, within, Errand::default()).await?;
+            match page.get_mut(key).map(Value::take) {
+                Some(Value::Array(more)) => items.extend(more),
+                _ => return Err(CallFailure::Garbled("a list that is none")),
             }
-            if tools.len() > TOOLS_MAX {
-                return Err(CallFailure::Garbled("more tools than anybody has"));
+            if items.len() > ITEMS_MAX {
+                return Err(CallFailure::Garbled("a longer list than anybody has"));
             }
             match page.get_mut("nextCursor").map(Value::take) {
                 Some(Value::String(next)) => cursor = Some(Value::String(next)),
-                _ => return Ok(tools),
+                _ => return Ok(items),
             }
         }
-        Err(CallFailure::Garbled("a list of tools without an end"))
+        Err(CallFailure::Garbled("a list without an end"))
     }
 
-    /// Resolves when the server says that its tools are others now.
-    pub async fn tools_changed(&self) {
-        self.inner.tools_changed.notified().await;
+    /// Resolves when the server says that one of its lists is another now.
+    pub async fn lists_changed(&self) {
+        self.inner.said.lists_changed.notified().await;
+    }
+
+    /// The next resource that has changed, of those that are watched.
+    pub async fn updated(&self) -> String {
+        match self.inner.said.updates.lock().await.recv().await {
+            Some(uri) => uri,
+            None => std::future::pending().await,
+        }
+    }
+
+    /// Has the server tell when the resource changes, or no longer.
+    pub async fn watch(&self, uri: &str, watch: Watch, within: Duration) {
+        let changed = {
+            let mut watched = self.inner.watched.lock().unwrap_or_else(PoisonError::into_inner);
+            match watch {
+                Watch::Begins if watched.len() < WATCHED_MAX => watched.insert(uri.to_owned()),
+                Watch::Begins => false,
+                Watch::Ends => watched.remove(uri),
+            }
+        };
+        let method = match (self.era(), watch) {
+            _ if !changed => return,
+            (Era::Modern, _) => return self.inner.watched_others.notify_one(),
+            (Era::Legacy, Watch::Begins) => "resources/subscribe",
+            (Era::Legacy, Watch::Ends) => "resources/unsubscribe",
+        };
+        let params = Map::from_iter([("uri".to_owned(), uri.into())]);
+        if let Err(error) = self.ask(method, params, within, Errand::default()).await {
+            tracing::debug!(%error, "a resource cannot be watched");
+        }
     }
 
     /// Resolves when the server is gone.
@@ -240,6 +416,11 @@ impl Session {
 
     pub fn close(&self) {
         self.inner.ended.cancel();
+    }
+
+    /// Closed when this is dropped.
+    pub(crate) fn close_at_last(&self) -> DropGuard {
+        self.inner.ended.clone().drop_guard()
     }
 }
 
@@ -259,86 +440,6 @@ impl Drop for Taken<'_> {
     }
 }
 
-impl Waiting {
-    fn lock(&self) -> MutexGuard<'_, HashMap<u64, Asked>> {
-        self.requests.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// An answer counts once, and only for what was asked.
-    fn answer(&self, mut message: Message) {
-        let id = message.get("id").and_then(Value::as_u64);
-        let Some(asked) = id.and_then(|id| self.lock().remove(&id)) else {
-            tracing::debug!("an answer to nothing that was asked");
-            return;
-        };
-        let answer = if let Some(error) = message.remove(LOCAL_ERROR) {
-            Err(LinkError::Unreachable(error.as_str().unwrap_or_default().to_owned()).into())
-        } else if let Some(error) = message.get("error") {
-            let code = error.get("code").and_then(Value::as_i64).unwrap_or_default();
-            let text = error.get("message").and_then(Value::as_str).unwrap_or_default();
-            Err(CallFailure::Refused { code, message: text.chars().take(1000).collect() })
-        } else {
-            message.remove("result").ok_or(CallFailure::Garbled("neither result nor error"))
-        };
-        // Whoever asked may be gone.
-        drop(asked.answer.send(answer));
-    }
-
-    fn progress(&self, params: &Value) {
-        let number = |key: &str| params.get(key).and_then(Value::as_f64);
-        let token = params.get("progressToken").and_then(Value::as_u64);
-        let Some((token, done)) = token.zip(number("progress")) else { return };
-        let Some(progress) = self.lock().get(&token).map(|asked| asked.progress.clone()) else { return };
-        let message = params.get("message").and_then(Value::as_str).map(crate::texts::cleaned);
-        progress.report(ProgressUpdate { done, total: number("total"), message });
-    }
-}
-
-/// Takes what comes, until the link is over; then nobody waits any more.
-async fn listen(
-    mut messages: mpsc::Receiver<Message>,
-    waiting: Arc<Waiting>,
-    tools_changed: Arc<Notify>,
-    replies: mpsc::Sender<Message>,
-    ended: CancellationToken,
-) {
-    loop {
-        let message = tokio::select! {
-            biased;
-            message = messages.recv() => message,
-            () = ended.cancelled() => None,
-        };
-        let Some(message) = message else { break };
-        match (message.get("method").and_then(Value::as_str), message.get("id")) {
-            (None, _) => waiting.answer(message),
-            (Some(method), Some(id)) if !id.is_null() => {
-                let answer = match method {
-                    "ping" => json!({"jsonrpc": "2.0", "id": id, "result": {}}),
-                    _ => json!({"jsonrpc": "2.0", "id": id, "error": {"code": -32601, "message": "Method not found"}}),
-                };
-                if let Value::Object(answer) = answer {
-                    // A server that asks faster than it reads the answers gets fewer of them.
-                    drop(replies.try_send(answer));
-                }
-            }
-            (Some("notifications/tools/list_changed"), _) => tools_changed.notify_one(),
-            (Some("notifications/progress"), _) => waiting.progress(message.get("params").unwrap_or(&Value::Null)),
-            (Some(_), _) => {}
-        }
-    }
-    ended.cancel();
-    waiting.lock().clear();
-}
-
-async fn reply(session: std::sync::Weak<Inner>, mut replies: mpsc::Receiver<Message>) {
-    while let Some(message) = replies.recv().await {
-        let Some(session) = session.upgrade() else { return };
-        if session.link.send(message).await.is_err() {
-            return;
-        }
-    }
-}
-
 fn speaks_modern(found: &Value) -> bool {
     let versions = found.get("supportedVersions");
     versions.and_then(Value::as_array).is_some_and(|versions| versions.iter().any(|version| version == MODERN))
@@ -354,6 +455,14 @@ fn request(id: u64, method: &str, params: Map<String, Value>) -> Message {
         ("id".to_owned(), id.into()),
         ("method".to_owned(), method.into()),
         ("params".to_owned(), Value::Object(params)),
+    ])
+}
+
+fn response(id: &Value, result: &Value) -> Message {
+    Map::from_iter([
+        ("jsonrpc".to_owned(), "2.0".into()),
+        ("id".to_owned(), id.clone()),
+        ("result".to_owned(), result.clone()),
     ])
 }
 

@@ -7,6 +7,9 @@ use std::str::FromStr;
 use std::time::Duration;
 
 use countersign_contract::Approval;
+use serde_json::Value;
+
+use crate::confine::Sandbox;
 
 /// With a tool's own name behind it, a name that real clients take is still possible.
 const NAME_MAX: usize = 24;
@@ -39,6 +42,7 @@ pub enum Reach {
         args: Vec<String>,
         env: BTreeMap<String, String>,
         folder: PathBuf,
+        sandbox: Option<Sandbox>,
     },
     Http {
         url: String,
@@ -78,12 +82,54 @@ impl ServerSpec {
         }
     }
 
+    /// The server's own name for a prompt, if it is one of this server's.
+    pub(crate) fn own_name<'n>(&self, name: &'n str) -> Option<&'n str> {
+        match &self.prefix {
+            Prefix::Name(prefix) => name.strip_prefix(prefix.as_str())?.strip_prefix("__"),
+            Prefix::None => Some(name),
+        }
+    }
+
     /// The name that one of its tools has here.
     pub fn name_here(&self, tool: &str) -> String {
-        let tool = self.tools.rename.get(tool).map_or(tool, String::as_str);
+        self.prefixed(self.tools.rename.get(tool).map_or(tool, String::as_str))
+    }
+
+    /// The name that anything else of it has here.
+    pub(crate) fn prefixed(&self, own: &str) -> String {
         match &self.prefix {
-            Prefix::Name(name) => format!("{name}__{tool}"),
-            Prefix::None => tool.to_owned(),
+            Prefix::Name(name) => format!("{name}__{own}"),
+            Prefix::None => own.to_owned(),
+        }
+    }
+}
+
+/// Resources are named by their URI: behind a prefix, it begins with the server's name and a `+`.
+impl ServerSpec {
+    pub(crate) fn uri_here(&self, uri: &str) -> String {
+        match &self.prefix {
+            Prefix::Name(name) => format!("{name}+{uri}"),
+            Prefix::None => uri.to_owned(),
+        }
+    }
+
+    /// The server's own URI, if it is one of this server's.
+    pub(crate) fn own_uri<'u>(&self, uri: &'u str) -> Option<&'u str> {
+        match &self.prefix {
+            Prefix::Name(name) => uri.strip_prefix(name.as_str())?.strip_prefix('+'),
+            Prefix::None => Some(uri),
+        }
+    }
+
+    /// A block of content that leads to a resource, or has one in it, says where it is to be found here.
+    pub(crate) fn name_resources(&self, block: &mut Value) {
+        let pointer = match block.get("type").and_then(Value::as_str) {
+            Some("resource_link") => "/uri",
+            Some("resource") => "/resource/uri",
+            Some(_) | None => return,
+        };
+        if let Some(Value::String(uri)) = block.pointer_mut(pointer) {
+            *uri = self.uri_here(uri);
         }
     }
 }

@@ -12,17 +12,16 @@ use rustix::process::{Pid, Signal, WaitOptions};
 use tokio::process::Command;
 use tokio::signal::unix::{SignalKind, signal};
 
+use crate::confine::ENTER;
+
 /// The hidden command that runs this.
 pub const SUPERVISE: &str = "supervise";
 
 /// How long the program has after a polite request.
 const PATIENCE: Duration = Duration::from_secs(1);
 
-/// Runs the program; answers its exit code.
-pub fn supervise(command: &[OsString]) -> std::io::Result<u8> {
-    let Some((program, args)) = command.split_first() else {
-        return Err(std::io::Error::other("no program"));
-    };
+/// Runs the program, confined; answers its exit code.
+pub fn supervise(sandbox: &str, command: &[OsString]) -> std::io::Result<u8> {
     let parent = rustix::process::getppid();
     rustix::process::set_parent_process_death_signal(Some(Signal::TERM))?;
     rustix::process::set_child_subreaper(Some(rustix::process::getpid()))?;
@@ -33,13 +32,18 @@ pub fn supervise(command: &[OsString]) -> std::io::Result<u8> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     let code = runtime.block_on(async {
         let mut told = signal(SignalKind::terminate())?;
-        let mut child = Command::new(program)
-            .args(args)
+        let mut child = Command::new(std::env::current_exe()?)
+            .args([ENTER, sandbox])
+            .args(command)
             .stdin(Stdio::inherit())
             .stdout(Stdio::inherit())
             .stderr(Stdio::inherit())
             .process_group(0)
             .spawn()?;
+        // The pipes are the program's: where it closes one, whoever is at the other end has to notice.
+        let nothing = fs::File::options().read(true).write(true).open("/dev/null")?;
+        rustix::stdio::dup2_stdin(&nothing)?;
+        rustix::stdio::dup2_stdout(&nothing)?;
         let group = child.id().and_then(|id| Pid::from_raw(i32::try_from(id).ok()?));
         let ended = tokio::select! {
             ended = child.wait() => Some(ended?),

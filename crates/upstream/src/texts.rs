@@ -1,6 +1,8 @@
 //! The texts of an upstream, which a model will read: what does not show in them, what speaks to the model instead of
 //! about the tool, and a version of each that is fit to be passed on.
 
+use std::borrow::Cow;
+
 use countersign_contract::visible;
 use serde_json::{Map, Value};
 
@@ -8,6 +10,9 @@ use crate::reasons::Reason;
 
 /// A description that is longer is not read by people, and that is where things are hidden.
 const TEXT_MAX: usize = 8192;
+
+/// Of one tool.
+const REASONS_MAX: usize = 12;
 
 /// How much of what was found is repeated.
 const SHOWN_MAX: usize = 60;
@@ -95,6 +100,14 @@ fn walk(place: &str, value: &Value, reasons: &mut Vec<Reason>) {
 }
 
 fn judge(place: &str, text: &str, reasons: &mut Vec<Reason>) {
+    // One is enough to be refused; whoever has a thousand is not read to the end.
+    if reasons.len() >= REASONS_MAX {
+        return;
+    }
+    let (text, whole) = match text.char_indices().nth(TEXT_MAX) {
+        None => (text, true),
+        Some((end, _)) => (&text[..end], false),
+    };
     let mut push = |reason: Reason| {
         if !reasons.contains(&reason) {
             reasons.push(reason);
@@ -107,7 +120,7 @@ fn judge(place: &str, text: &str, reasons: &mut Vec<Reason>) {
     if let Some(phrase) = instruction(text) {
         push(Reason::Instructions { place: place.to_owned(), phrase: cut(&visible(&phrase)) });
     }
-    if text.chars().nth(TEXT_MAX).is_some() {
+    if !whole {
         push(Reason::LongText { place: place.to_owned(), limit: TEXT_MAX });
     }
 }
@@ -173,8 +186,15 @@ fn cut(text: &str) -> String {
 
 /// The text as it goes on to clients: what does not show is gone.
 pub(crate) fn cleaned(text: &str) -> String {
+    if is_clean(text) {
+        return text.to_owned();
+    }
     let text = text.replace("\r\n", "\n");
     text.chars().filter(|character| shows(*character) || is_harmless(*character)).collect()
+}
+
+fn is_clean(text: &str) -> bool {
+    !text.contains('\r') && matches!(visible(text), Cow::Borrowed(_))
 }
 
 /// The space that keeps words together, and what makes an emoji of the character before it.
@@ -185,6 +205,7 @@ fn is_harmless(character: char) -> bool {
 /// Every text inside, cleaned in place.
 pub(crate) fn clean(value: &mut Value) {
     match value {
+        Value::String(text) if is_clean(text) => {}
         Value::String(text) => *text = cleaned(text),
         Value::Array(items) => items.iter_mut().for_each(clean),
         Value::Object(members) => members.values_mut().for_each(clean),

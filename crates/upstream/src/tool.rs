@@ -6,21 +6,34 @@ use std::sync::Arc;
 use countersign_contract::{
     AnyTool, BoxFuture, CallContext, Code, Content, Contract, Output, Rejection, ToolError, to_json,
 };
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 
+use crate::admission::Level;
+use crate::asking::in_rounds;
+use crate::header_args::{self, HeaderArgument};
 use crate::keeper::Line;
 use crate::link::LinkError;
-use crate::session::CallFailure;
+use crate::session::{CallFailure, Errand};
+use crate::spec::ServerName;
 use crate::texts;
 
 /// What of an upstream's own words about a failure goes to the caller.
 const ERROR_MAX: usize = 2000;
+
+/// What clients understand.
+const KNOWN_BLOCKS: [&str; 5] = ["text", "image", "audio", "resource", "resource_link"];
+
+/// Of these, what goes out beside a result that was checked, whose text is made anew. Under `strict`, nothing that a
+/// model could read and nobody has checked.
+const WITHOUT_WORDS: [&str; 2] = ["image", "audio"];
+const UNCHECKED_BLOCKS: [&str; 4] = ["image", "audio", "resource", "resource_link"];
 
 pub(crate) struct UpstreamTool {
     pub(crate) contract: Arc<Contract>,
     /// As its server calls it.
     pub(crate) own_name: String,
     pub(crate) line: Arc<Line>,
+    pub(crate) headers: Vec<HeaderArgument>,
 }
 
 impl AnyTool for UpstreamTool {
@@ -30,32 +43,29 @@ impl AnyTool for UpstreamTool {
 
     fn call_json<'a>(&'a self, ctx: &'a CallContext, arguments: Value) -> BoxFuture<'a, Result<Output, ToolError>> {
         Box::pin(async move {
-            let Some(session) = self.line.session() else {
-                let error = format!("The server `{}` is not connected", self.line.name());
-                return Err(Rejection::new(Code::Unavailable, error).into());
-            };
-            let params = Map::from_iter([
-                ("name".to_owned(), self.own_name.clone().into()),
-                ("arguments".to_owned(), arguments),
-            ]);
-            let answer = session.ask("tools/call", params, ctx.deadline, ctx.progress.clone()).await;
-            let mut result = answer.map_err(|failure| self.failed(failure))?;
+            let session = self.line.connected()?;
+            let mut result = in_rounds(&ctx.client, |added| {
+                let mut params = added;
+                params.insert("name".to_owned(), self.own_name.clone().into());
+                params.insert("arguments".to_owned(), arguments.clone());
+                let headers = header_args::headers(&self.headers, &arguments);
+                let errand = Errand { progress: ctx.progress.clone(), client: ctx.client.clone(), headers };
+                let asked = session.ask("tools/call", params, ctx.deadline, errand);
+                async { asked.await.map_err(|error| failure(self.line.name(), error)) }
+            })
+            .await?;
             if result.get("isError").and_then(Value::as_bool) == Some(true) {
                 let words = texts::cleaned(&text_of(&result)).chars().take(ERROR_MAX).collect::<String>();
                 let error = if words.trim().is_empty() { "The server says that it failed".to_owned() } else { words };
-                return Err(Rejection::new(Code::UpstreamError, error).into());
-            }
-            if result.get("resultType").and_then(Value::as_str).is_some_and(|kind| kind != "complete") {
-                let error = "The server asks for something that is not passed on";
                 return Err(Rejection::new(Code::UpstreamError, error).into());
             }
             Ok(self.output(&mut result))
         })
     }
 
-    /// Nothing is passed on that it might ask.
+    /// Nobody knows before it does.
     fn asks_its_client(&self) -> bool {
-        false
+        true
     }
 
     fn parse(&self, _result: &Value) -> Result<(), serde_json::Error> {
@@ -67,6 +77,12 @@ impl UpstreamTool {
     fn output(&self, result: &mut Value) -> Output {
         let mut blocks = result.get_mut("content").map(Value::take).unwrap_or_default();
         texts::clean(&mut blocks);
+        for block in blocks.as_array_mut().into_iter().flatten() {
+            self.line.spec().name_resources(block);
+        }
+        if let Some(blocks) = blocks.as_array_mut() {
+            blocks.retain(|block| KNOWN_BLOCKS.iter().any(|kind| block["type"] == *kind));
+        }
         if !self.contract.is_structured() {
             let content = blocks.as_array().cloned().unwrap_or_default().into_iter().map(block).collect();
             return Output { structured: json!({"content": blocks}), content: Some(content) };
@@ -74,34 +90,44 @@ impl UpstreamTool {
         let structured = result.get_mut("structuredContent").map(Value::take).unwrap_or_default();
         // Its text is made anew from what is checked; pictures and the like have no other form.
         let blocks = blocks.as_array().cloned().unwrap_or_default();
-        let others: Vec<Content> = blocks.into_iter().filter(|block| block["type"] != "text").map(block).collect();
+        let allowed: &[&str] = match self.line.level() {
+            Level::Strict => &WITHOUT_WORDS,
+            Level::Standard | Level::Observe => &UNCHECKED_BLOCKS,
+        };
+        let shown = |block: &Value| allowed.iter().any(|kind| block["type"] == *kind);
+        let others: Vec<Content> = blocks.into_iter().filter(shown).map(block).collect();
         let content = (!others.is_empty()).then(|| {
             let twin = Content::text(to_json(&structured));
             std::iter::once(twin).chain(others).collect()
         });
         Output { structured, content }
     }
+}
 
-    fn failed(&self, failure: CallFailure) -> ToolError {
-        let server = self.line.name();
-        match failure {
-            CallFailure::Late(deadline) => ToolError::TimedOut(deadline),
-            CallFailure::Refused { message, .. } => {
-                let error = format!("The server `{server}` refused the call: {}", texts::cleaned(&message));
-                Rejection::new(Code::UpstreamError, error).into()
-            }
-            CallFailure::Garbled(what) => {
-                Rejection::new(Code::UpstreamError, format!("The server `{server}` gave {what}")).into()
-            }
-            CallFailure::Link(error) => {
-                tracing::warn!(%server, %error, "a call did not come through");
-                let code = match error {
-                    LinkError::Unreachable(_) | LinkError::Status(_) => Code::NetworkError,
-                    LinkError::Start(_) | LinkError::Over(_) => Code::Unavailable,
-                    LinkError::Garbled(_) => Code::UpstreamError,
-                };
-                Rejection::new(code, format!("The server `{server}` did not answer")).into()
-            }
+/// Why a server gave nothing, for whoever asked.
+pub(crate) fn failure(server: &ServerName, failure: CallFailure) -> ToolError {
+    match failure {
+        CallFailure::Late(deadline) => ToolError::TimedOut(deadline),
+        CallFailure::NeedsCapability(capability) => ToolError::MissingCapability(capability),
+        CallFailure::OtherVersion(_) => {
+            let error = format!("The server `{server}` no longer speaks the version that was agreed on");
+            Rejection::new(Code::UpstreamError, error).into()
+        }
+        CallFailure::Refused { message, .. } => {
+            let error = format!("The server `{server}` refused the call: {}", texts::cleaned(&message));
+            Rejection::new(Code::UpstreamError, error).into()
+        }
+        CallFailure::Garbled(what) => {
+            Rejection::new(Code::UpstreamError, format!("The server `{server}` gave {what}")).into()
+        }
+        CallFailure::Link(error) => {
+            tracing::warn!(%server, %error, "a call did not come through");
+            let code = match error {
+                LinkError::Unreachable(_) | LinkError::Status(_) => Code::NetworkError,
+                LinkError::Start(_) | LinkError::Over(_) => Code::Unavailable,
+                LinkError::Garbled(_) | LinkError::TooMuch(_) => Code::UpstreamError,
+            };
+            Rejection::new(code, format!("The server `{server}` did not answer")).into()
         }
     }
 }

@@ -1,6 +1,8 @@
 //! A server over Streamable HTTP: each message is a request of its own, and its answers come in that request's body, as
 //! JSON or as a stream of events. Redirects are not followed: the headers are for this server alone.
 
+mod streams;
+
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
@@ -9,21 +11,21 @@ use futures_util::StreamExt as _;
 use http::header::{ACCEPT, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue};
 use reqwest::redirect::Policy;
 use reqwest::{Client, Response, StatusCode, Url};
-use serde_json::{Value, json};
+use serde_json::Value;
 
-use super::sse::Events;
-use super::{LinkError, MESSAGE_MAX, Message, Surroundings, parse};
+use super::{Came, LinkError, MESSAGE_MAX, Message, Request, Surroundings, parse};
+use crate::header_args::encoded;
 
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 const SESSION: &str = "mcp-session-id";
 const VERSION: &str = "mcp-protocol-version";
+const EVENTS: &str = "text/event-stream";
 
-#[derive(Debug, Clone)]
+#[derive(Clone)]
 pub(crate) struct HttpLink {
     shared: Arc<Shared>,
 }
 
-#[derive(Debug)]
 struct Shared {
     client: Client,
     url: Url,
@@ -70,58 +72,83 @@ impl HttpLink {
         self.shared.agreed.lock().unwrap_or_else(PoisonError::into_inner).version = version.parse().ok();
     }
 
-    /// Whatever goes wrong comes back as the answer to this message, since nobody else is concerned.
-    pub(super) fn send(&self, message: Message) {
+    /// Hears what the server says of its own accord, as long as there is a session.
+    pub(super) fn listen(&self) {
         let shared = Arc::clone(&self.shared);
-        let ended = shared.surroundings.ended.clone();
         self.shared.surroundings.tasks.spawn(async move {
-            let id = message.get("id").filter(|_| message.contains_key("method")).cloned();
-            let exchanged = tokio::select! {
-                exchanged = shared.exchange(message, id.as_ref()) => exchanged,
-                () = ended.cancelled() => return,
-            };
-            let exchanged = exchanged.and_then(|answer| match answer {
-                Answer::Came => Ok(()),
-                Answer::Missing => Err(LinkError::Over("the server ended its answer without one".to_owned())),
-            });
-            if let (Err(error), Some(id)) = (exchanged, id) {
-                let answer = json!({"jsonrpc": "2.0", "id": id, LOCAL_ERROR: error.to_string()});
-                if let Value::Object(answer) = answer {
-                    drop(shared.surroundings.incoming.send(answer).await);
-                }
+            tokio::select! {
+                () = shared.listen() => {}
+                () = shared.surroundings.ended.cancelled() => {}
+            }
+        });
+    }
+
+    /// The whole exchange happens here, in the task of whoever asks: to drop it is to hang up.
+    pub(super) async fn ask(&self, request: Request<'_>) -> Result<Message, LinkError> {
+        let Request { id, message, headers } = request;
+        let exchanged = tokio::select! {
+            biased;
+            exchanged = self.shared.exchange(message, Some(id), headers) => exchanged,
+            () = self.shared.surroundings.ended.cancelled() => return Err(LinkError::Over("closed by us".to_owned())),
+        };
+        let missing = || LinkError::Over("the server ended its answer without one".to_owned());
+        // Whatever went wrong concerns this request alone, and the server may well be there for the next.
+        exchanged
+            .and_then(|answer| answer.ok_or_else(missing))
+            .map_err(|error| LinkError::Unreachable(error.to_string()))
+    }
+
+    /// Something that has no answer.
+    pub(super) fn send(&self, message: Message) {
+        // To hang up is to cancel, and in the modern era the only way.
+        let is_cancel = message.get("method").and_then(Value::as_str) == Some("notifications/cancelled");
+        if is_cancel && !self.shared.has_session() {
+            return;
+        }
+        let shared = Arc::clone(&self.shared);
+        self.shared.surroundings.tasks.spawn(async move {
+            tokio::select! {
+                // Nobody waits to hear how it went.
+                exchanged = shared.exchange(message, None, &[]) => drop(exchanged),
+                () = shared.surroundings.ended.cancelled() => {}
             }
         });
     }
 }
 
-/// In an answer that we made ourselves, because none came: no server can say this.
-pub(crate) const LOCAL_ERROR: &str = "\u{0}error";
-
-/// Whether what was asked for was among what came.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Answer {
-    Came,
-    Missing,
-}
-
 impl Shared {
-    async fn exchange(&self, message: Message, id: Option<&Value>) -> Result<Answer, LinkError> {
+    fn agreed(&self) -> Agreed {
+        self.agreed.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    fn has_session(&self) -> bool {
+        self.agreed().session.is_some()
+    }
+
+    /// Gives the answer, if there is to be one and it came.
+    async fn exchange(
+        &self,
+        message: Message,
+        id: Option<u64>,
+        own: &[(String, String)],
+    ) -> Result<Option<Message>, LinkError> {
+        let mut headers = self.headers_for(&message);
+        let own = own.iter().map(|(name, value)| Some((name.parse().ok()?, value.parse().ok()?)));
+        headers.extend(own.flatten().collect::<HeaderMap>());
         let body = serde_json::to_vec(&message).map_err(|error| LinkError::Garbled(error.to_string()))?;
-        let request = self.client.post(self.url.clone()).headers(self.headers_for(&message)).body(body);
+        let request = self.client.post(self.url.clone()).headers(headers).body(body);
         let response = request.send().await.map_err(|error| unreachable(&error))?;
         if let Some(session) = response.headers().get(SESSION) {
             self.agreed.lock().unwrap_or_else(PoisonError::into_inner).session = Some(session.clone());
         }
         let status = response.status();
         if status == StatusCode::ACCEPTED || status == StatusCode::NO_CONTENT {
-            return Ok(Answer::Missing);
+            return Ok(None);
         }
-        let kind = response.headers().get(CONTENT_TYPE).and_then(|kind| kind.to_str().ok()).unwrap_or_default();
-        let kind = kind.split(';').next().unwrap_or_default().trim().to_ascii_lowercase();
-        match kind.as_str() {
+        match kind(&response).as_str() {
             // Errors of the protocol come with a status of their own, and say more than it.
             "application/json" => self.json(response, status, id).await,
-            "text/event-stream" if status.is_success() => self.events(response, id).await,
+            EVENTS if status.is_success() => self.answer_in(response, id).await,
             _ => Err(LinkError::Status(status.as_u16())),
         }
     }
@@ -130,13 +157,13 @@ impl Shared {
         let mut headers = self.headers.clone();
         headers.insert(ACCEPT, HeaderValue::from_static("application/json, text/event-stream"));
         headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
-        let agreed = self.agreed.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        let agreed = self.agreed();
         let text = |pointer: &str| {
             let mut part = message.get("params")?;
             for key in pointer.split('|') {
                 part = part.get(key)?;
             }
-            part.as_str()?.parse::<HeaderValue>().ok()
+            encoded(part.as_str()?).parse::<HeaderValue>().ok()
         };
         // The modern era repeats in the head what the body says.
         let said = text("_meta|io.modelcontextprotocol/protocolVersion");
@@ -159,7 +186,12 @@ impl Shared {
         headers
     }
 
-    async fn json(&self, response: Response, status: StatusCode, id: Option<&Value>) -> Result<Answer, LinkError> {
+    async fn json(
+        &self,
+        response: Response,
+        status: StatusCode,
+        id: Option<u64>,
+    ) -> Result<Option<Message>, LinkError> {
         let mut body = Vec::new();
         let mut pieces = response.bytes_stream();
         while let Some(piece) = pieces.next().await {
@@ -175,30 +207,27 @@ impl Shared {
             Ok(message) => message,
             Err(error) => return Err(error),
         };
-        self.pass_on(message, id).await
+        Ok(self.answer_or_hear(message, id).await)
     }
 
-    async fn events(&self, response: Response, id: Option<&Value>) -> Result<Answer, LinkError> {
-        let mut events = Events::default();
-        let mut answer = Answer::Missing;
-        let mut pieces = response.bytes_stream();
-        while let Some(piece) = pieces.next().await {
-            let piece = piece.map_err(|error| unreachable(&error))?;
-            for data in events.feed(&piece)? {
-                if self.pass_on(parse(&data)?, id).await? == Answer::Came {
-                    answer = Answer::Came;
-                }
-            }
+    /// What is not the answer is for the listener.
+    async fn answer_or_hear(&self, message: Message, id: Option<u64>) -> Option<Message> {
+        let answers = message.get("id").and_then(Value::as_u64).filter(|_| !message.contains_key("method"));
+        if answers.is_some() && answers == id {
+            return Some(message);
         }
-        Ok(answer)
+        let came = id.map_or(Came::Alone, Came::With);
+        if let Some(pause) = self.surroundings.listener.hear(message, came) {
+            tokio::time::sleep_until(pause).await;
+        }
+        None
     }
+}
 
-    async fn pass_on(&self, message: Message, id: Option<&Value>) -> Result<Answer, LinkError> {
-        let is_answer = message.get("id") == id && !message.contains_key("method");
-        let over = |_| LinkError::Over("closed by us".to_owned());
-        self.surroundings.incoming.send(message).await.map_err(over)?;
-        Ok(if is_answer { Answer::Came } else { Answer::Missing })
-    }
+/// The type of its body.
+fn kind(response: &Response) -> String {
+    let kind = response.headers().get(CONTENT_TYPE).and_then(|kind| kind.to_str().ok()).unwrap_or_default();
+    kind.split(';').next().unwrap_or_default().trim().to_ascii_lowercase()
 }
 
 /// Without the URL, which may have a secret in it.

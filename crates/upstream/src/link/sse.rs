@@ -1,5 +1,7 @@
 //! Server-sent events, as they come in pieces. <https://html.spec.whatwg.org/multipage/server-sent-events.html>
 
+use std::time::Duration;
+
 use super::{LinkError, MESSAGE_MAX};
 
 #[derive(Debug, Default)]
@@ -7,6 +9,11 @@ pub(super) struct Events {
     /// What is not a whole line yet.
     rest: Vec<u8>,
     data: Vec<u8>,
+    id: Option<String>,
+    /// Of the last event that is complete: where to go on after a break.
+    pub(super) last_id: Option<String>,
+    /// How long the server wants to be left alone after a break.
+    pub(super) retry: Option<Duration>,
 }
 
 impl Events {
@@ -29,6 +36,7 @@ impl Events {
 
     fn line(&mut self, line: &[u8], complete: &mut Vec<Vec<u8>>) {
         if line.is_empty() {
+            self.last_id = self.id.take().or_else(|| self.last_id.take());
             let data = std::mem::take(&mut self.data);
             if !data.is_empty() {
                 complete.push(data);
@@ -39,11 +47,19 @@ impl Events {
             Some(end) => (&line[..end], line[end + 1..].strip_prefix(b" ").unwrap_or(&line[end + 1..])),
             None => (line, &[][..]),
         };
-        if field == b"data" {
-            if !self.data.is_empty() {
-                self.data.push(b'\n');
+        match field {
+            b"data" => {
+                if !self.data.is_empty() {
+                    self.data.push(b'\n');
+                }
+                self.data.extend_from_slice(value);
             }
-            self.data.extend_from_slice(value);
+            b"id" if !value.contains(&0) => self.id = String::from_utf8(value.to_vec()).ok(),
+            b"retry" => {
+                let milliseconds = str::from_utf8(value).ok().and_then(|text| text.parse().ok());
+                self.retry = milliseconds.map(Duration::from_millis).or(self.retry);
+            }
+            _ => {}
         }
     }
 }
@@ -62,6 +78,15 @@ mod tests {
             let complete: Vec<_> = complete.into_iter().map(Result::unwrap).collect();
             assert_eq!(complete, ["{\"a\":\n1}", "2"], "{size}");
         }
+    }
+
+    #[test]
+    fn where_to_go_on_and_when_is_remembered() {
+        let mut events = Events::default();
+        assert!(events.feed(b"id: 7\nretry: 500\ndata: \n\nid: 8\n").unwrap().is_empty());
+        assert_eq!((events.last_id.as_deref(), events.retry), (Some("7"), Some(std::time::Duration::from_millis(500))));
+        events.feed(b"data: x\n\ndata: y\n\n").unwrap();
+        assert_eq!(events.last_id.as_deref(), Some("8"), "one without an id changes nothing");
     }
 
     #[test]

@@ -3,22 +3,33 @@
 
 use std::collections::BTreeMap;
 use std::path::Path;
+use std::pin::pin;
 use std::process::Stdio;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use tokio::io::{AsyncBufRead, AsyncBufReadExt as _, AsyncRead, AsyncWriteExt as _, BufReader};
-use tokio::process::{Child, ChildStdin, Command};
+use tokio::process::{Child, ChildStdin, ChildStdout, Command};
 use tokio::sync::mpsc;
 use tokio::time::Instant;
+use tokio_util::sync::CancellationToken;
 
-use super::{LinkError, MESSAGE_MAX, Message, Surroundings, parse};
+use super::{Came, LinkError, MESSAGE_MAX, Message, Surroundings, parse};
+use crate::confine::Sandbox;
 use crate::supervise::SUPERVISE;
 
 /// Passed on where we have them: programs do not start without. Nothing else of our environment is.
 const PASSED_ON: [&str; 8] = ["HOME", "LANG", "LOGNAME", "PATH", "SHELL", "TERM", "TMPDIR", "USER"];
 
+/// How many of us are above: one that finds its own configuration starts itself, and that one the next.
+const DEPTH: &str = "INSIDE_COUNTERSIGN";
+const DEPTH_MAX: u32 = 3;
+
 /// Messages that wait for a program which does not read.
 const OUTGOING_MAX: usize = 64;
+
+/// Read or written at once, about.
+const PART: usize = 64 * 1024;
 
 /// What of a line on stderr goes to the log.
 const STDERR_LINE_MAX: usize = 2000;
@@ -26,6 +37,10 @@ const STDERR_LINE_MAX: usize = 2000;
 const STDERR_LINES_MAX: u32 = 50;
 /// Bytes on stderr a second that are read at all: a program that never stops talking waits.
 const STDERR_BYTES_MAX: usize = 1024 * 1024;
+
+/// How much of the last line is repeated, and how long it is waited for when the program ends.
+const LAST_WORDS_MAX: usize = 200;
+const LAST_WORDS: Duration = Duration::from_millis(200);
 
 /// A program that prints something else on stdout, by mistake, is forgiven so often.
 const GARBLED_MAX: u32 = 100;
@@ -35,69 +50,117 @@ const PATIENCE: Duration = Duration::from_secs(2);
 
 #[derive(Debug)]
 pub(crate) struct StdioLink {
-    outgoing: mpsc::Sender<Message>,
+    outgoing: mpsc::Sender<Vec<u8>>,
+    ending: Arc<Mutex<Ending>>,
+}
+
+/// Why a program is gone, as far as that is known.
+#[derive(Debug, Default)]
+struct Ending {
+    why: Option<String>,
+    /// The last line on stderr often says more.
+    last_words: Option<String>,
+}
+
+/// What to start, and how.
+#[derive(Debug)]
+pub(crate) struct Program<'a> {
+    pub(super) command: &'a str,
+    pub(super) args: &'a [String],
+    pub(super) env: &'a BTreeMap<String, String>,
+    pub(super) folder: &'a Path,
+    pub(super) sandbox: Option<&'a Sandbox>,
 }
 
 impl StdioLink {
-    pub(super) fn start(
-        command: &str,
-        args: &[String],
-        env: &BTreeMap<String, String>,
-        folder: &Path,
-        surroundings: Surroundings,
-    ) -> Result<Self, LinkError> {
+    pub(super) fn start(program: &Program<'_>, surroundings: Surroundings) -> Result<Self, LinkError> {
         let failed = |error: std::io::Error| LinkError::Start(error.to_string());
+        let depth = depth();
+        if depth >= DEPTH_MAX {
+            return Err(LinkError::Start(
+                "we were started by ourselves, again and again: are we our own server?".into(),
+            ));
+        }
         let supervisor = std::env::current_exe().map_err(failed)?;
         let passed_on = PASSED_ON.iter().filter_map(|name| Some((*name, std::env::var_os(name)?)));
+        let sandbox = serde_json::to_string(&program.sandbox).map_err(|error| failed(error.into()))?;
         let mut child = Command::new(supervisor)
-            .arg(SUPERVISE)
-            .arg(command)
-            .args(args)
+            .args([SUPERVISE, &sandbox, program.command])
+            .args(program.args)
             .env_clear()
             .envs(passed_on)
-            .envs(env)
-            .current_dir(folder)
+            .env(DEPTH, (depth + 1).to_string())
+            .envs(program.env)
+            .current_dir(program.folder)
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())
-            .kill_on_drop(true)
             .spawn()
             .map_err(failed)?;
         let (Some(stdin), Some(stdout), Some(stderr)) = (child.stdin.take(), child.stdout.take(), child.stderr.take())
         else {
             return Err(LinkError::Start("it has no stdin, stdout and stderr".to_owned()));
         };
-        let (outgoing, messages) = mpsc::channel(OUTGOING_MAX);
+        let (outgoing, lines) = mpsc::channel(OUTGOING_MAX);
         let tasks = surroundings.tasks.clone();
-        tasks.spawn(log_lines(stderr, surroundings.clone()));
-        tasks.spawn(write(stdin, messages, surroundings.clone()));
+        let (ending, drained) = (Arc::<Mutex<Ending>>::default(), CancellationToken::new());
+        let (words, server, all_said) = (Arc::clone(&ending), surroundings.server.clone(), drained.clone());
         tasks.spawn(async move {
-            let why = read(BufReader::new(stdout), &surroundings).await;
+            log_lines(stderr, &server, &words).await;
+            all_said.cancel();
+        });
+        tasks.spawn(write(stdin, lines, surroundings.clone()));
+        let known = Arc::clone(&ending);
+        tasks.spawn(async move {
+            let why = read_until_it_ends(stdout, &mut child, &surroundings).await;
             tracing::info!(server = surroundings.server, why, "the program's output is over");
+            known.lock().unwrap_or_else(PoisonError::into_inner).why = Some(why);
+            // What it said about its end is on its way.
+            drop(tokio::time::timeout(LAST_WORDS, drained.cancelled()).await);
             // Its stdin is closed with this; what comes next is up to the program, for a while.
             surroundings.ended.cancel();
             finish(child).await;
         });
-        Ok(Self { outgoing })
+        Ok(Self { outgoing, ending })
     }
 
-    pub(super) async fn send(&self, message: Message) -> Result<(), LinkError> {
+    pub(super) async fn send(&self, message: &Message) -> Result<(), LinkError> {
         let over = |_| LinkError::Over("the program does not listen any more".to_owned());
-        self.outgoing.send(message).await.map_err(over)
+        self.outgoing.send(line(message)).await.map_err(over)
     }
 
-    pub(super) fn try_send(&self, message: Message) {
+    pub(super) fn ending(&self) -> Option<String> {
+        let ending = self.ending.lock().unwrap_or_else(PoisonError::into_inner);
+        let why = ending.why.as_ref()?;
+        let said = ending.last_words.as_ref().map(|words| format!("; it said last: {words}")).unwrap_or_default();
+        Some(format!("{why}{said}"))
+    }
+
+    pub(super) fn try_send(&self, message: &Message) {
         // A program that does not read gets no courtesies.
-        drop(self.outgoing.try_send(message));
+        drop(self.outgoing.try_send(line(message)));
     }
 }
 
-async fn write(mut stdin: ChildStdin, mut messages: mpsc::Receiver<Message>, surroundings: Surroundings) {
+fn line(message: &Message) -> Vec<u8> {
+    let mut line = serde_json::to_vec(message).unwrap_or_default();
+    line.push(b'\n');
+    line
+}
+
+fn depth() -> u32 {
+    std::env::var_os(DEPTH).and_then(|depth| depth.into_string().ok()?.parse().ok()).unwrap_or_default()
+}
+
+async fn write(mut stdin: ChildStdin, mut lines: mpsc::Receiver<Vec<u8>>, surroundings: Surroundings) {
     let ended = surroundings.ended.clone();
     let writing = async {
-        while let Some(message) = messages.recv().await {
-            let mut line = serde_json::to_vec(&message).unwrap_or_default();
-            line.push(b'\n');
+        while let Some(mut line) = lines.recv().await {
+            while line.len() < PART
+                && let Ok(next) = lines.try_recv()
+            {
+                line.extend_from_slice(&next);
+            }
             if stdin.write_all(&line).await.is_err() {
                 return;
             }
@@ -110,6 +173,19 @@ async fn write(mut stdin: ChildStdin, mut messages: mpsc::Receiver<Message>, sur
     surroundings.ended.cancel();
 }
 
+/// Someone else may hold its output when it has ended; what it said before that still counts.
+async fn read_until_it_ends(stdout: ChildStdout, child: &mut Child, surroundings: &Surroundings) -> String {
+    let mut reading = pin!(read(BufReader::with_capacity(PART, stdout), surroundings));
+    tokio::select! {
+        biased;
+        why = &mut reading => why,
+        _ = child.wait() => match tokio::time::timeout(LAST_WORDS, reading).await {
+            Ok(why) => why,
+            Err(_) => "the program ended".to_owned(),
+        },
+    }
+}
+
 /// Until it is over; answers why.
 async fn read(mut stdout: impl AsyncBufRead + Unpin, surroundings: &Surroundings) -> String {
     let (mut line, mut garbled) = (Vec::new(), 0);
@@ -120,7 +196,7 @@ async fn read(mut stdout: impl AsyncBufRead + Unpin, surroundings: &Surroundings
         };
         match got {
             Ok(true) => {}
-            Ok(false) => return "closed by the program".to_owned(),
+            Ok(false) => return "the program closed its output".to_owned(),
             Err(error) => return error.to_string(),
         }
         if line.iter().all(u8::is_ascii_whitespace) {
@@ -128,10 +204,11 @@ async fn read(mut stdout: impl AsyncBufRead + Unpin, surroundings: &Surroundings
         }
         match parse(&line) {
             Ok(message) => {
-                if surroundings.incoming.send(message).await.is_err() {
-                    return "closed by us".to_owned();
+                if let Some(pause) = surroundings.listener.hear(message, Came::Anyhow) {
+                    tokio::time::sleep_until(pause).await;
                 }
             }
+            Err(error @ LinkError::TooMuch(_)) => return error.to_string(),
             Err(error) => {
                 garbled += 1;
                 tracing::warn!(server = surroundings.server, %error, "a line that is no message");
@@ -151,7 +228,7 @@ async fn next_line(stdout: &mut (impl AsyncBufRead + Unpin), line: &mut Vec<u8>)
         if chunk.is_empty() {
             return Ok(!line.is_empty());
         }
-        let (taken, done) = match chunk.iter().position(|byte| *byte == b'\n') {
+        let (taken, done) = match memchr::memchr(b'\n', chunk) {
             Some(end) => (end + 1, true),
             None => (chunk.len(), false),
         };
@@ -166,7 +243,7 @@ async fn next_line(stdout: &mut (impl AsyncBufRead + Unpin), line: &mut Vec<u8>)
     }
 }
 
-async fn log_lines(stderr: impl AsyncRead + Unpin, surroundings: Surroundings) {
+async fn log_lines(stderr: impl AsyncRead + Unpin, server: &str, ending: &Mutex<Ending>) {
     let mut stderr = BufReader::new(stderr);
     let mut line = Vec::new();
     let (mut second, mut lines, mut bytes, mut unlogged) = (Instant::now(), 0, 0, 0_u64);
@@ -183,14 +260,18 @@ async fn log_lines(stderr: impl AsyncRead + Unpin, surroundings: Surroundings) {
         if second.elapsed() >= Duration::from_secs(1) {
             (second, lines, bytes) = (Instant::now(), 0, 0);
         }
+        let text = String::from_utf8_lossy(&line);
+        let said = countersign_contract::visible(text.trim_end());
+        if !said.is_empty() {
+            let words = said.chars().take(LAST_WORDS_MAX).collect();
+            ending.lock().unwrap_or_else(PoisonError::into_inner).last_words = Some(words);
+        }
         lines += 1;
         if lines > STDERR_LINES_MAX {
             unlogged += 1;
             continue;
         }
-        let text = String::from_utf8_lossy(&line);
-        let said = countersign_contract::visible(text.trim_end());
-        tracing::info!(server = surroundings.server, said = &*said, unlogged, "upstream stderr");
+        tracing::info!(server, said = &*said, unlogged, "upstream stderr");
         unlogged = 0;
     }
 }
@@ -204,7 +285,7 @@ async fn bounded_line(input: &mut (impl AsyncBufRead + Unpin), line: &mut Vec<u8
         if chunk.is_empty() || length > STDERR_BYTES_MAX {
             return Ok(length);
         }
-        let (taken, done) = match chunk.iter().position(|byte| *byte == b'\n') {
+        let (taken, done) = match memchr::memchr(b'\n', chunk) {
             Some(end) => (end + 1, true),
             None => (chunk.len(), false),
         };
@@ -224,10 +305,12 @@ async fn finish(mut child: Child) {
         return;
     }
     if let Some(id) = child.id().and_then(|id| i32::try_from(id).ok()).and_then(rustix::process::Pid::from_raw) {
-        // It may have ended meanwhile.
+        // It may have ended meanwhile, or have been stopped.
         let _ = rustix::process::kill_process(id, rustix::process::Signal::TERM);
+        let _ = rustix::process::kill_process(id, rustix::process::Signal::CONT);
     }
+    // Never by force: then nobody would end what came of the program.
     if tokio::time::timeout(PATIENCE, child.wait()).await.is_err() {
-        drop(child.kill().await);
+        tracing::warn!("an upstream program is slow to end");
     }
 }

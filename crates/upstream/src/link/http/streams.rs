@@ -1,0 +1,97 @@
+//! Streams of events that break: they are taken up where they ended, when the server wants it.
+
+use std::time::Duration;
+
+use futures_util::StreamExt as _;
+use http::header::{ACCEPT, HeaderValue};
+use reqwest::{Response, StatusCode};
+
+use super::super::sse::Events;
+use super::super::{LinkError, Message, parse};
+use super::{EVENTS, SESSION, Shared, VERSION, kind, unreachable};
+
+/// Where the server does not say how long to wait.
+const PAUSE: Duration = Duration::from_secs(1);
+const LONGEST_PAUSE: Duration = Duration::from_secs(30);
+
+/// How often in a row an answer is looked for without anything coming.
+const ATTEMPTS_MAX: u32 = 5;
+
+impl Shared {
+    /// The answer to a request, which may come in several streams.
+    pub(super) async fn answer_in(&self, response: Response, id: Option<u64>) -> Result<Option<Message>, LinkError> {
+        let (mut events, mut attempts) = (Events::default(), 0);
+        let mut ended = self.take_all(response, &mut events, id).await;
+        loop {
+            // A break is no end, as long as one can come back to where it was.
+            match (&ended, &events.last_id) {
+                (Ok(Some(_)) | Err(LinkError::Garbled(_) | LinkError::TooMuch(_)), _) | (_, None) => return ended,
+                (Ok(None) | Err(_), Some(_)) if id.is_none() || attempts == ATTEMPTS_MAX => return ended,
+                (Ok(None) | Err(_), Some(_)) => {}
+            }
+            tokio::time::sleep(events.retry.unwrap_or(PAUSE).min(LONGEST_PAUSE)).await;
+            let before = events.last_id.clone();
+            ended = match self.get(before.as_deref()).await {
+                Ok(response) => self.take_all(response, &mut events, id).await,
+                Err(error) => Err(error),
+            };
+            attempts = if events.last_id == before { attempts + 1 } else { 0 };
+        }
+    }
+
+    /// What belongs to no request. A server that has no such stream says so.
+    pub(super) async fn listen(&self) {
+        let mut events = Events::default();
+        loop {
+            match self.get(events.last_id.as_deref()).await {
+                // It may break at any time.
+                Ok(response) => drop(self.take_all(response, &mut events, None).await),
+                Err(LinkError::Status(status)) => {
+                    tracing::debug!(server = self.surroundings.server, status, "no stream of its own");
+                    return;
+                }
+                Err(_) => {}
+            }
+            tokio::time::sleep(events.retry.unwrap_or(PAUSE).clamp(PAUSE, LONGEST_PAUSE)).await;
+        }
+    }
+
+    async fn get(&self, last_id: Option<&str>) -> Result<Response, LinkError> {
+        let mut request = self.client.get(self.url.clone()).headers(self.headers.clone());
+        request = request.header(ACCEPT, HeaderValue::from_static(EVENTS));
+        let agreed = self.agreed();
+        for (name, value) in [(VERSION, agreed.version), (SESSION, agreed.session)] {
+            if let Some(value) = value {
+                request = request.header(name, value);
+            }
+        }
+        if let Some(id) = last_id {
+            request = request.header("last-event-id", id);
+        }
+        let response = request.send().await.map_err(|error| unreachable(&error))?;
+        if response.status() == StatusCode::OK && kind(&response) == EVENTS {
+            Ok(response)
+        } else {
+            Err(LinkError::Status(response.status().as_u16()))
+        }
+    }
+
+    async fn take_all(
+        &self,
+        response: Response,
+        events: &mut Events,
+        id: Option<u64>,
+    ) -> Result<Option<Message>, LinkError> {
+        let mut pieces = response.bytes_stream();
+        while let Some(piece) = pieces.next().await {
+            let piece = piece.map_err(|error| unreachable(&error))?;
+            for data in events.feed(&piece)? {
+                // A stream that was taken up again need not end.
+                if let Some(answer) = self.answer_or_hear(parse(&data)?, id).await {
+                    return Ok(Some(answer));
+                }
+            }
+        }
+        Ok(None)
+    }
+}

@@ -1,0 +1,173 @@
+//! What a server offers beside tools: resources and prompts, under names that say whose they are.
+//!
+//! Descriptions are cleaned like those of tools. What has no name, or a name that cannot be used here, is left out.
+
+use std::time::Duration;
+
+use countersign_contract::{
+    CallContext, Code, Content, Prompt, PromptMessage, PromptText, Rejection, Resource, ResourceContents,
+    ResourceTemplate, Subject, ToolError, ToolName,
+};
+use serde::de::DeserializeOwned;
+use serde_json::{Map, Value, json};
+
+use crate::asking::in_rounds;
+use crate::session::{CallFailure, Errand, Session};
+use crate::spec::ServerSpec;
+use crate::texts;
+use crate::tool::failure;
+
+/// For whoever has no deadline of its own.
+const PATIENCE: Duration = Duration::from_secs(30);
+
+/// A URI that is longer leads nowhere.
+const URI_MAX: usize = 4096;
+
+#[derive(Debug, Clone, Default, PartialEq)]
+pub(crate) struct Offered {
+    pub(crate) resources: Vec<Resource>,
+    pub(crate) templates: Vec<ResourceTemplate>,
+    pub(crate) prompts: Vec<Prompt>,
+    /// Whether it completes arguments.
+    pub(crate) completes: bool,
+}
+
+/// Everything that the server has, as it is called here.
+pub(crate) async fn list(spec: &ServerSpec, session: &Session, within: Duration) -> Result<Offered, CallFailure> {
+    let mut offered = Offered { completes: session.declares("completions"), ..Offered::default() };
+    if session.declares("resources") {
+        let resources = session.list("resources/list", "resources", within).await?;
+        offered.resources = read_all(spec, resources, |resource: &mut Resource| {
+            resource.uri = spec.uri_here(&resource.uri);
+            resource.name = spec.prefixed(&resource.name);
+            resource.uri.len() <= URI_MAX
+        });
+        let templates = session.list("resources/templates/list", "resourceTemplates", within).await;
+        offered.templates = read_all(spec, optional(templates)?, |template: &mut ResourceTemplate| {
+            template.uri_template = spec.uri_here(&template.uri_template);
+            template.name = spec.prefixed(&template.name);
+            template.uri_template.len() <= URI_MAX
+        });
+    }
+    if session.declares("prompts") {
+        let prompts = session.list("prompts/list", "prompts", within).await?;
+        offered.prompts = read_all(spec, prompts, |prompt: &mut Prompt| {
+            prompt.name = spec.prefixed(&prompt.name);
+            prompt.name.parse::<ToolName>().is_ok()
+        });
+    }
+    Ok(offered)
+}
+
+/// Not every server that has resources knows what a template is.
+fn optional(listed: Result<Vec<Value>, CallFailure>) -> Result<Vec<Value>, CallFailure> {
+    match listed {
+        Err(CallFailure::Refused { .. }) => Ok(Vec::new()),
+        other => other,
+    }
+}
+
+fn read_all<T: DeserializeOwned>(spec: &ServerSpec, items: Vec<Value>, name: impl Fn(&mut T) -> bool) -> Vec<T> {
+    let read = |mut item: Value| {
+        texts::clean(&mut item);
+        let read = serde_json::from_value(item).ok().and_then(|mut item| name(&mut item).then_some(item));
+        if read.is_none() {
+            tracing::warn!(server = %spec.name, "a resource or a prompt is left out: it has no usable name");
+        }
+        read
+    };
+    items.into_iter().filter_map(read).collect()
+}
+
+pub(crate) async fn read(
+    spec: &ServerSpec,
+    session: &Session,
+    ctx: &CallContext,
+    uri: &str,
+) -> Result<Vec<ResourceContents>, ToolError> {
+    let not_found = || Rejection::new(Code::NotFound, format!("Resource not found: {}", spec.uri_here(uri)));
+    let result = ask(spec, session, ctx, "resources/read", json!({"uri": uri})).await;
+    let mut result = match result {
+        // As the protocol says it, in either era.
+        Err(CallFailure::Refused { code: -32002 | -32602, .. }) => return Err(not_found().into()),
+        other => other.map_err(|error| failure(&spec.name, error))?,
+    };
+    let contents = result.get_mut("contents").map(Value::take).unwrap_or_default();
+    let Value::Array(contents) = contents else { return Err(garbled(spec)) };
+    let read = |mut content: Value| {
+        let is_text = content.get("text").is_some();
+        if is_text {
+            texts::clean(&mut content);
+        }
+        // Many leave it out.
+        content
+            .as_object_mut()?
+            .entry("mimeType")
+            .or_insert_with(|| if is_text { "text/plain".into() } else { "application/octet-stream".into() });
+        let mut content: ResourceContents = serde_json::from_value(content).ok()?;
+        content.uri = spec.uri_here(&content.uri);
+        Some(content)
+    };
+    contents.into_iter().map(read).collect::<Option<_>>().ok_or_else(|| garbled(spec))
+}
+
+pub(crate) async fn prompt(
+    spec: &ServerSpec,
+    session: &Session,
+    ctx: &CallContext,
+    name: &str,
+    arguments: &Map<String, Value>,
+) -> Result<PromptText, ToolError> {
+    let mut result = in_rounds(&ctx.client, |added| async {
+        let mut params = json!({"name": name, "arguments": arguments});
+        if let Value::Object(params) = &mut params {
+            params.extend(added);
+        }
+        ask(spec, session, ctx, "prompts/get", params).await.map_err(|error| failure(&spec.name, error))
+    })
+    .await?;
+    let description = texts::cleaned(result.get("description").and_then(Value::as_str).unwrap_or_default());
+    let Some(Value::Array(messages)) = result.get_mut("messages").map(Value::take) else { return Err(garbled(spec)) };
+    let read = |mut message: Value| {
+        texts::clean(&mut message);
+        let role = serde_json::from_value(message.get("role")?.clone()).ok()?;
+        let mut block = message.get_mut("content")?.take();
+        spec.name_resources(&mut block);
+        let Value::Object(block) = block else { return None };
+        Some(PromptMessage { role, content: Content::Other(block) })
+    };
+    let messages = messages.into_iter().map(read).collect::<Option<_>>().ok_or_else(|| garbled(spec))?;
+    Ok(PromptText { description, messages })
+}
+
+/// `subject` by the server's own name for it.
+pub(crate) async fn complete(session: &Session, subject: &Subject, argument: &str, begun: &str) -> Vec<String> {
+    let reference = match subject {
+        Subject::Prompt(name) => json!({"type": "ref/prompt", "name": name}),
+        Subject::Template(uri) => json!({"type": "ref/resource", "uri": uri}),
+    };
+    let params = json!({"ref": reference, "argument": {"name": argument, "value": begun}});
+    let Value::Object(params) = params else { return Vec::new() };
+    let result = session.ask("completion/complete", params, PATIENCE, Errand::default()).await;
+    let values = result.ok().and_then(|mut result| result.pointer_mut("/completion/values").map(Value::take));
+    let values: Vec<String> = values.and_then(|values| serde_json::from_value(values).ok()).unwrap_or_default();
+    values.iter().map(|value| texts::cleaned(value)).collect()
+}
+
+async fn ask(
+    spec: &ServerSpec,
+    session: &Session,
+    ctx: &CallContext,
+    method: &str,
+    params: Value,
+) -> Result<Value, CallFailure> {
+    let Value::Object(params) = params else { return Err(CallFailure::Garbled("parameters of ours")) };
+    let within = ctx.deadline.min(spec.timeout.unwrap_or(PATIENCE));
+    let errand = Errand { progress: ctx.progress.clone(), client: ctx.client.clone(), headers: Vec::new() };
+    session.ask(method, params, within, errand).await
+}
+
+fn garbled(spec: &ServerSpec) -> ToolError {
+    let error = format!("The server `{}` gave something else than what was asked for", spec.name);
+    Rejection::new(Code::UpstreamError, error).into()
+}

@@ -1,0 +1,143 @@
+//! What comes from a server without being asked for, and asking for it.
+
+use std::sync::{Arc, Mutex, PoisonError, Weak};
+use std::time::Duration;
+
+use serde_json::{Map, Value, json};
+use tokio::sync::mpsc;
+use tokio::time::Instant;
+
+use super::waiting::Waiting;
+use super::{CallFailure, Errand, Inner, Said};
+use crate::link::{Came, LinkError, Listener, Message};
+
+/// Before a server that ended a subscription is asked for it again.
+const PAUSE: Duration = Duration::from_secs(2);
+
+/// A subscription is renewed now and then: a connection may be dead without anybody noticing.
+const RENEWED_AFTER: Duration = Duration::from_mins(30);
+
+/// Beside answers.
+const MESSAGES_A_SECOND: u32 = 500;
+const SECOND: Duration = Duration::from_secs(1);
+
+/// What is done with what comes.
+pub(super) struct Ears {
+    pub(super) waiting: Arc<Waiting>,
+    pub(super) said: Arc<Said>,
+    pub(super) replies: mpsc::Sender<Message>,
+    pub(super) flood: Mutex<Flood>,
+}
+
+impl Listener for Ears {
+    fn hear(&self, mut message: Message, came: Came) -> Option<Instant> {
+        let method = message.get("method").and_then(Value::as_str);
+        let pause = method.and_then(|_| self.flood.lock().unwrap_or_else(PoisonError::into_inner).pause());
+        match (method, message.get("id")) {
+            (None, _) => self.waiting.answer(message),
+            (Some("elicitation/create"), Some(_)) if self.waiting.question(&message, came) => {}
+            (Some(method), Some(id)) if !id.is_null() => {
+                let answer = match method {
+                    "ping" => json!({"jsonrpc": "2.0", "id": id, "result": {}}),
+                    "elicitation/create" => json!({"jsonrpc": "2.0", "id": id, "result": {"action": "cancel"}}),
+                    _ => json!({"jsonrpc": "2.0", "id": id, "error": {"code": -32601, "message": "Method not found"}}),
+                };
+                if let Value::Object(answer) = answer {
+                    // A server that asks faster than it reads the answers gets fewer of them.
+                    drop(self.replies.try_send(answer));
+                }
+            }
+            (Some("notifications/progress"), _) => self.waiting.progress(message.get("params").unwrap_or(&Value::Null)),
+            (Some("notifications/message"), _) => self.waiting.message(&mut message, came),
+            (Some("notifications/resources/updated"), _) => {
+                let uri = message.get("params").and_then(|params| params.get("uri")).and_then(Value::as_str);
+                if let Some(uri) = uri {
+                    // Those that are waiting say enough.
+                    drop(self.said.updated.try_send(uri.to_owned()));
+                }
+            }
+            (Some(method), _) if method.ends_with("/list_changed") => self.said.lists_changed.notify_one(),
+            (Some(_), _) => {}
+        }
+        pause
+    }
+}
+
+/// What the server says of its own accord, or asks, in the current second.
+pub(super) struct Flood {
+    since: Instant,
+    messages: u32,
+}
+
+impl Default for Flood {
+    fn default() -> Self {
+        Self { since: Instant::now(), messages: 0 }
+    }
+}
+
+impl Flood {
+    /// A server that never stops talking is listened to now and then.
+    fn pause(&mut self) -> Option<Instant> {
+        if self.since.elapsed() >= SECOND {
+            (self.since, self.messages) = (Instant::now(), 0);
+        }
+        self.messages += 1;
+        (self.messages > MESSAGES_A_SECOND).then(|| self.since + SECOND)
+    }
+}
+
+/// A server that does not read must not keep its session from ending.
+pub(super) async fn reply(session: Weak<Inner>, mut replies: mpsc::Receiver<Message>) {
+    while let Some(message) = replies.recv().await {
+        let Some(session) = session.upgrade() else { return };
+        let sent = tokio::select! {
+            sent = session.link.send(message) => sent,
+            () = session.ended.cancelled() => return,
+        };
+        if sent.is_err() {
+            return;
+        }
+    }
+}
+
+/// In the modern era a server says nothing that it was not asked to say.
+pub(super) async fn subscribe(session: Weak<Inner>) {
+    loop {
+        let Some(session) = session.upgrade() else { return };
+        let watched = session.watched.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        let mut wanted = Map::new();
+        for (capability, key) in
+            [("tools", "toolsListChanged"), ("prompts", "promptsListChanged"), ("resources", "resourcesListChanged")]
+        {
+            if session.server["capabilities"][capability]["listChanged"] == true {
+                wanted.insert(key.to_owned(), true.into());
+            }
+        }
+        if !watched.is_empty() {
+            wanted.insert("resourceSubscriptions".to_owned(), json!(watched));
+        }
+        let ended = session.ended.clone();
+        if wanted.is_empty() {
+            tokio::select! {
+                () = session.watched_others.notified() => continue,
+                () = ended.cancelled() => return,
+            }
+        }
+        let params = Map::from_iter([("notifications".to_owned(), Value::Object(wanted))]);
+        let answer = tokio::select! {
+            answer = session.ask("subscriptions/listen", params, RENEWED_AFTER, Errand::default()) => answer,
+            () = session.watched_others.notified() => continue,
+        };
+        drop(session);
+        match answer {
+            // It does not know how.
+            Err(CallFailure::Refused { .. }) => return,
+            Err(CallFailure::Link(LinkError::Over(_))) if ended.is_cancelled() => return,
+            Ok(_) | Err(_) => {}
+        }
+        tokio::select! {
+            () = tokio::time::sleep(PAUSE) => {}
+            () = ended.cancelled() => return,
+        }
+    }
+}
