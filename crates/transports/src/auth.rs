@@ -57,6 +57,10 @@ impl TokenHash {
         Self(Sha256::digest(token).into())
     }
 
+    pub fn to_bytes(self) -> [u8; 32] {
+        self.0
+    }
+
     pub fn from_bytes(bytes: [u8; 32]) -> Self {
         Self(bytes)
     }

@@ -201,6 +201,7 @@ fn call(contract: &Contract, id: &str, body: &Value, success: &Value, failure: &
         ("502", "Something further away failed or broke its contract"),
         ("503", "Not available right now"),
         ("504", "The call took too long"),
+        ("507", "No space is left"),
     ] {
         answer(status, description, failure);
     }

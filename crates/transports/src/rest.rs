@@ -254,7 +254,7 @@ fn envelope(tool: &str, answer: &Answer) -> String {
 }
 
 fn respond(answer: &Answer, body: String) -> Response {
-    let status = answer.reply.failure.map_or(StatusCode::OK, |failure| http_status(failure.code));
+    let status = answer.reply.failure.map_or(StatusCode::OK, http_status);
     let mut response = json_response(status, body);
     let headers = response.headers_mut();
     if let Ok(id) = HeaderValue::from_str(answer.request_id.encode(&mut [0; 36])) {

@@ -1,6 +1,6 @@
 //! What a code means outside: its HTTP status and its exit code, each in one `match`.
 
-use countersign_contract::Code;
+use countersign_contract::{Code, Failure, Storage};
 use http::StatusCode;
 
 /// How a command ended, for scripts.
@@ -16,8 +16,9 @@ pub enum ExitCode {
     Interrupted = 130,
 }
 
-pub fn http_status(code: Code) -> StatusCode {
-    match code {
+pub fn http_status(failure: Failure) -> StatusCode {
+    match failure.code {
+        Code::IoError if failure.storage == Storage::Full => StatusCode::INSUFFICIENT_STORAGE,
         Code::ApprovalRequired => StatusCode::ACCEPTED,
         Code::ValidationError => StatusCode::BAD_REQUEST,
         Code::AccessDenied | Code::ApprovalDenied => StatusCode::FORBIDDEN,

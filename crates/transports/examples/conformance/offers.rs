@@ -1,8 +1,8 @@
 //! The suite's resources, prompts and completions.
 
 use countersign_contract::{
-    BoxFuture, CallContext, Caller, Code, Content, Offers, Prompt, PromptArgument, PromptText, Provider, Question,
-    Questions, Rejection, Resource, ResourceBody, ResourceContents, ResourceTemplate, Subject, ToolError,
+    BoxFuture, CallContext, Caller, Code, Content, Offers, Prompt, PromptArgument, PromptMessage, PromptText, Provider,
+    Question, Questions, Rejection, Resource, ResourceBody, ResourceContents, ResourceTemplate, Subject, ToolError,
 };
 use serde_json::{Map, Value, json};
 
@@ -24,6 +24,7 @@ impl Provider for Fixture {
             title: title.to_owned(),
             description: format!("{title} for tests"),
             mime_type: mime_type.to_owned(),
+            ..Resource::default()
         };
         vec![
             resource("test://static-text", "A static text", "text/plain"),
@@ -38,6 +39,7 @@ impl Provider for Fixture {
             name: "Data by number".to_owned(),
             description: "A text made from the number in its address".to_owned(),
             mime_type: "application/json".to_owned(),
+            ..ResourceTemplate::default()
         }]
     }
 
@@ -54,11 +56,13 @@ impl Provider for Fixture {
             name: name.to_owned(),
             description: format!("Goes into the prompt as {name}"),
             required: true,
+            ..PromptArgument::default()
         };
         let prompt = |name: &str, arguments| Prompt {
             name: name.to_owned(),
             description: format!("{name}, for tests"),
             arguments,
+            ..Prompt::default()
         };
         vec![
             prompt("test_simple_prompt", Vec::new()),
@@ -100,17 +104,25 @@ impl Provider for Fixture {
                 }
                 _ => return Err(Rejection::new(Code::NotFound, format!("Unknown prompt: {name}")).into()),
             };
+            let messages = messages.into_iter().map(PromptMessage::user).collect();
             Ok(PromptText { description: format!("{name}, filled in"), messages })
         })
     }
 
-    fn complete(&self, _caller: &Caller, subject: &Subject, argument: &str, begun: &str) -> Vec<String> {
+    fn complete<'a>(
+        &'a self,
+        _caller: &'a Caller,
+        subject: &'a Subject,
+        argument: &'a str,
+        begun: &'a str,
+    ) -> BoxFuture<'a, Vec<String>> {
         let known = match subject {
             Subject::Prompt(_) => ["paris", "park", "party"],
             Subject::Template(_) => ["1", "12", "123"],
         };
         let fits = |value: &&str| argument != "none" && value.starts_with(begun);
-        known.into_iter().filter(fits).map(ToOwned::to_owned).collect()
+        let values = known.into_iter().filter(fits).map(ToOwned::to_owned).collect();
+        Box::pin(async { values })
     }
 }
 

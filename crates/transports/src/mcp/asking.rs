@@ -168,6 +168,10 @@ impl ClientSide for PeerSide {
         })
     }
 
+    fn wants(&self) -> Option<Severity> {
+        self.level
+    }
+
     fn tell(&self, severity: Severity, message: Value) -> BoxFuture<'_, ()> {
         Box::pin(async move {
             if self.level.is_some_and(|wanted| severity >= wanted) {

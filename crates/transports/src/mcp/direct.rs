@@ -3,11 +3,12 @@
 //!
 //! Only what is beyond doubt comes here. Anything else, mistakes included, takes the SDK's way.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use countersign_contract::{
     Answers, BoxFuture, Caller, Capability, Client, ClientSide, InputRequired, Progress, Questions, Reply, Severity,
-    ToolError, push_json_text,
+    ToolError, push_json_part, push_json_text,
 };
 use countersign_host::{Call, NoAnswer, Wire};
 use http::header::ACCEPT;
@@ -129,26 +130,62 @@ fn text(from: &mut Map<String, Value>, name: &str) -> Option<String> {
     }
 }
 
-/// A whole message, ready to be sent: a long result is not copied into it.
+/// A whole message, ready to be sent.
 pub(super) struct Direct {
-    pub(super) head: String,
-    pub(super) long: Option<Arc<String>>,
-    pub(super) tail: &'static str,
+    pub(super) message: Written,
     status: StatusCode,
+}
+
+pub(super) enum Written {
+    Whole(String),
+    Long(LongMessage),
+}
+
+/// A long result has to be sent twice, as it is and as a text. It lies here once; the text is made on the way out.
+pub(super) struct LongMessage {
+    head: String,
+    result: Arc<String>,
+    end: &'static str,
+}
+
+/// Between the result and its text.
+const BETWEEN: &str = ",\"content\":[{\"type\":\"text\",\"text\":\"";
+
+/// Small enough to stay in the cache, and for a reader to have one part while the next is made: a pipe belongs to one of
+/// the two at a time.
+const PART: usize = 64 * 1024;
+
+impl LongMessage {
+    /// Hands the message out part by part.
+    pub(super) fn parts(&self) -> impl Iterator<Item = Cow<'_, str>> {
+        let begin = [self.head.as_str()].into_iter().chain(in_parts(&self.result)).chain([BETWEEN]);
+        let text = in_parts(&self.result).map(|part| {
+            let mut text = String::with_capacity(part.len() + part.len() / 8);
+            push_json_part(&mut text, part);
+            Cow::Owned(text)
+        });
+        begin.map(Cow::Borrowed).chain(text).chain([Cow::Borrowed("\"}]"), Cow::Borrowed(self.end)])
+    }
+}
+
+fn in_parts(mut rest: &str) -> impl Iterator<Item = &str> {
+    std::iter::from_fn(move || {
+        let (part, after) = rest.split_at(rest.floor_char_boundary(PART));
+        rest = after;
+        (!part.is_empty()).then_some(part)
+    })
 }
 
 impl Direct {
     fn new(message: String, status: StatusCode) -> Self {
-        Self { head: message, long: None, tail: "", status }
+        Self { message: Written::Whole(message), status }
     }
 
     fn into_response(self) -> Response {
-        let mut body = self.head;
-        if let Some(long) = self.long {
-            body.reserve_exact(long.len() + self.tail.len());
-            body.push_str(&long);
-        }
-        body.push_str(self.tail);
+        let body = match self.message {
+            Written::Whole(message) => message,
+            Written::Long(message) => message.parts().collect(),
+        };
         json_response(self.status, body)
     }
 }
@@ -263,6 +300,10 @@ impl ClientSide for Repeating {
     }
 
     /// It did not ask to be told.
+    fn wants(&self) -> Option<Severity> {
+        None
+    }
+
     fn tell(&self, _severity: Severity, _message: Value) -> BoxFuture<'_, ()> {
         Box::pin(async {})
     }
@@ -281,11 +322,17 @@ fn is_client(client: &Value) -> bool {
 
 /// As the SDK would write it, but the result is written once, and not once more for every part that has it.
 fn result_message(id: &str, modern: bool, reply: Reply) -> Direct {
-    let copied = if reply.text.len() < LONG_RESULT { reply.text.len() } else { 0 };
-    let mut message = String::with_capacity(256 + copied + reply.text.len() + reply.text.len() / 16);
+    let mut message = String::with_capacity(256);
     message.push_str("{\"jsonrpc\":\"2.0\",\"id\":");
     message.push_str(id);
     message.push_str(if modern { ",\"result\":{\"resultType\":\"complete\"," } else { ",\"result\":{" });
+    let end = if reply.is_error() { ",\"isError\":true}}" } else { ",\"isError\":false}}" };
+    if reply.promised && reply.content.is_none() && reply.text.len() >= LONG_RESULT {
+        message.push_str("\"structuredContent\":");
+        let long = LongMessage { head: message, result: reply.text, end };
+        return Direct { message: Written::Long(long), status: StatusCode::OK };
+    }
+    message.reserve(2 * reply.text.len() + reply.text.len() / 16 + 128);
     if let Some(content) = &reply.content {
         message.push_str("\"content\":");
         message.push_str(&json!(content).to_string());
@@ -294,16 +341,10 @@ fn result_message(id: &str, modern: bool, reply: Reply) -> Direct {
         push_json_text(&mut message, &reply.text);
         message.push_str("}]");
     }
-    let tail = if reply.is_error() { ",\"isError\":true}}" } else { ",\"isError\":false}}" };
-    if !reply.promised {
-        message.push_str(tail);
-        return Direct::new(message, StatusCode::OK);
+    if reply.promised {
+        message.push_str(",\"structuredContent\":");
+        message.push_str(&reply.text);
     }
-    message.push_str(",\"structuredContent\":");
-    if copied == 0 {
-        return Direct { head: message, long: Some(reply.text), tail, status: StatusCode::OK };
-    }
-    message.push_str(&reply.text);
-    message.push_str(tail);
+    message.push_str(end);
     Direct::new(message, StatusCode::OK)
 }

@@ -3,7 +3,7 @@
 use std::sync::{Arc, PoisonError};
 use std::time::Duration;
 
-use countersign_contract::{CallContext, Client, Offers, Progress, ProgressUpdate, Severity};
+use countersign_contract::{CallContext, Client, Offers, Progress, ProgressUpdate, Severity, Watch};
 use countersign_host::{Call, Change, NoAnswer};
 use rmcp::RoleServer;
 use rmcp::handler::server::ServerHandler;
@@ -184,7 +184,7 @@ impl ServerHandler for Endpoint {
         self.offered::<CompleteRequestMethod>(|offers| offers.completions)?;
         let (caller, argument) = (self.caller(&context), request.argument);
         let Some(subject) = translate::subject(request.r#ref) else { return Ok(CompleteResult::default()) };
-        let mut values = self.shared.provider.complete(&caller, &subject, &argument.name, &argument.value);
+        let mut values = self.shared.provider.complete(&caller, &subject, &argument.name, &argument.value).await;
         values.truncate(MAX_COMPLETIONS);
         let info = CompletionInfo::new(values).map_err(|error| ErrorData::internal_error(error, None))?;
         Ok(CompleteResult::new(info))
@@ -234,9 +234,10 @@ impl ServerHandler for Endpoint {
     async fn subscribe(
         &self,
         request: SubscribeRequestParams,
-        _context: RequestContext<RoleServer>,
+        context: RequestContext<RoleServer>,
     ) -> Result<(), ErrorData> {
         self.offered::<rmcp::model::SubscribeRequestMethod>(|offers| offers.resource_updates)?;
+        self.shared.provider.watch(&self.caller(&context), &request.uri, Watch::Begins).await;
         self.session.watched.lock().unwrap_or_else(PoisonError::into_inner).insert(request.uri);
         Ok(())
     }
@@ -244,9 +245,10 @@ impl ServerHandler for Endpoint {
     async fn unsubscribe(
         &self,
         request: UnsubscribeRequestParams,
-        _context: RequestContext<RoleServer>,
+        context: RequestContext<RoleServer>,
     ) -> Result<(), ErrorData> {
         self.offered::<rmcp::model::UnsubscribeRequestMethod>(|offers| offers.resource_updates)?;
+        self.shared.provider.watch(&self.caller(&context), &request.uri, Watch::Ends).await;
         self.session.watched.lock().unwrap_or_else(PoisonError::into_inner).remove(&request.uri);
         Ok(())
     }

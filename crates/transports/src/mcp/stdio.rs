@@ -23,7 +23,7 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
-use super::direct::{Direct, Usual};
+use super::direct::{LongMessage, Usual, Written};
 use super::message::{self, Message, Refused, Request};
 use super::{Mcp, Shared};
 
@@ -161,8 +161,8 @@ struct Calls {
 enum Outgoing {
     /// With its end.
     Line(Vec<u8>),
-    /// In parts, because to put them together would copy a megabyte; without its end.
-    Long { head: String, long: Arc<String>, tail: &'static str },
+    /// Without its end.
+    Long(LongMessage),
 }
 
 impl Outgoing {
@@ -289,10 +289,9 @@ impl<R: AsyncRead + Unpin> Lines<R> {
                 return;
             }
             let _slot = lock(&in_flight).remove(&id);
-            let Direct { head, long, tail, .. } = answer;
-            let line = match long {
-                Some(long) => Outgoing::Long { head, long, tail },
-                None => Outgoing::line(head),
+            let line = match answer.message {
+                Written::Whole(message) => Outgoing::line(message),
+                Written::Long(message) => Outgoing::Long(message),
             };
             // Nobody reads any more: the input ends in a moment, too.
             let _ = output.send(line).await;
@@ -325,7 +324,12 @@ impl<R: AsyncRead + Send + Unpin> Transport<RoleServer> for Lines<R> {
                 self.slot = Arc::clone(&self.slots).acquire_owned().await.ok();
             }
             let line = match self.next_line().await {
-                Ok(line) => line?,
+                Ok(Some(line)) => line,
+                Ok(None) => {
+                    // Nobody is left who could answer, or wants to hear of changes; calls under way may finish.
+                    self.calls.shared.stopping.cancel();
+                    return None;
+                }
                 Err(error) => {
                     tracing::warn!(%error, "cannot read stdin");
                     return None;
@@ -405,7 +409,7 @@ async fn write_lines(mut output: impl AsyncWrite + Unpin, mut lines: mpsc::Recei
                 pending.clear();
                 written
             }
-            Outgoing::Long { head, long, tail } => write_long(&mut output, &head, &long, tail).await,
+            Outgoing::Long(message) => write_long(&mut output, &message).await,
         };
         if written.is_err() || output.flush().await.is_err() {
             // Nobody reads any more; the input ends in a moment, too.
@@ -417,9 +421,9 @@ async fn write_lines(mut output: impl AsyncWrite + Unpin, mut lines: mpsc::Recei
     }
 }
 
-async fn write_long(output: &mut (impl AsyncWrite + Unpin), head: &str, long: &str, tail: &str) -> io::Result<()> {
-    output.write_all(head.as_bytes()).await?;
-    output.write_all(long.as_bytes()).await?;
-    output.write_all(tail.as_bytes()).await?;
+async fn write_long(output: &mut (impl AsyncWrite + Unpin), message: &LongMessage) -> io::Result<()> {
+    for part in message.parts() {
+        output.write_all(part.as_bytes()).await?;
+    }
     output.write_all(b"\n").await
 }

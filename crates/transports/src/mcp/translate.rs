@@ -2,9 +2,7 @@
 
 use std::sync::Arc;
 
-use countersign_contract::{
-    Capability, Code, Content, Offers, PromptText, Question, Rejection, Reply, Subject, ToolError,
-};
+use countersign_contract::{Capability, Code, Offers, PromptText, Question, Rejection, Reply, Subject, ToolError};
 use countersign_host::NoAnswer;
 use rmcp::model::{
     CallToolResult, ClientCapabilities, ContentBlock, ErrorCode, ErrorData, GetPromptResult, InputRequest, Reference,
@@ -38,9 +36,8 @@ pub(super) fn tool_result(reply: Reply) -> Result<CallToolResult, ErrorData> {
 }
 
 pub(super) fn prompt_result(text: PromptText) -> Result<GetPromptResult, ErrorData> {
-    let message = |content: Content| json!({"role": "user", "content": content});
-    let messages: Vec<_> = text.messages.into_iter().map(message).collect();
-    Ok(GetPromptResult::new(convert(messages)?).with_description(text.description))
+    let result = GetPromptResult::new(convert(text.messages)?);
+    Ok(if text.description.is_empty() { result } else { result.with_description(text.description) })
 }
 
 pub(super) fn subject(reference: Reference) -> Option<Subject> {
@@ -65,6 +62,7 @@ pub(super) fn input_request(question: &Question) -> Result<InputRequest, ErrorDa
             },
         }),
         Question::Roots => json!({"method": "roots/list"}),
+        Question::PassedOn { request, .. } => request.clone(),
     })
 }
 
