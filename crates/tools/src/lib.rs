@@ -2,21 +2,32 @@
 //!
 //! A tool knows its arguments and the call's context, never who reads the answer or over which wire it goes.
 
+mod adam_sys_audit;
 mod add_task;
 mod complete_task;
 mod delete_task;
+mod egress;
+mod file_io;
+mod grep_codebase;
 mod hello;
 mod list_tasks;
+mod read_file;
 mod read_repo_file;
+mod source_policy;
 mod tasks;
 mod update_task;
+mod web_fetch;
 mod write_memory_entry;
 
 use std::sync::Arc;
 
 use countersign_contract::{AnyTool, InvalidContract, typed};
-use countersign_repo::{AppendOnly, Root};
-use countersign_store::Tasks;
+use countersign_repo::{AppendOnly, Root, Sandbox};
+use countersign_store::{Accesses, Tasks};
+
+pub use self::adam_sys_audit::SystemAudit;
+pub use self::egress::{HostPattern, InvalidHost};
+pub use self::web_fetch::{Web, WebSettings};
 
 /// What tools work on.
 #[derive(Debug, Clone)]
@@ -26,6 +37,12 @@ pub struct Materials {
     /// The folder of the memory files.
     pub memory: Arc<AppendOnly>,
     pub tasks: Tasks,
+    pub web: Arc<Web>,
+    /// The folder of `file-io`.
+    pub sandbox: Arc<Sandbox>,
+    pub system_audit: SystemAudit,
+    /// Which files of the repository are read.
+    pub accesses: Accesses,
 }
 
 /// The list, in the order in which catalogs show it.
@@ -36,10 +53,15 @@ pub fn all(materials: &Materials) -> Result<Vec<Arc<dyn AnyTool>>, InvalidContra
         typed(hello::Hello)?,
         typed(read_repo_file::ReadRepoFile { root: root() })?,
         typed(write_memory_entry::WriteMemoryEntry { memory: Arc::clone(&materials.memory) })?,
+        typed(read_file::ReadFile::new(root(), materials.accesses.clone()))?,
+        typed(grep_codebase::GrepCodebase::new(root()))?,
         typed(add_task::AddTask { tasks: tasks() })?,
         typed(list_tasks::ListTasks { tasks: tasks() })?,
         typed(update_task::UpdateTask { tasks: tasks() })?,
         typed(complete_task::CompleteTask { tasks: tasks() })?,
         typed(delete_task::DeleteTask { tasks: tasks() })?,
+        typed(web_fetch::WebFetch { web: Arc::clone(&materials.web) })?,
+        typed(file_io::FileIo { sandbox: Arc::clone(&materials.sandbox) })?,
+        typed(adam_sys_audit::AdamSysAudit::new(materials.system_audit.clone()))?,
     ])
 }

@@ -86,7 +86,7 @@ impl Tool for ReadRepoFile {
     }
 
     async fn call(&self, _ctx: &CallContext, input: Input) -> Result<Output, ToolError> {
-        let Found { bytes, path } = self.read(input.path).await?.map_err(refused)?;
+        let Found { bytes, path, .. } = self.read(input.path).await?.map_err(refused)?;
         let size = bytes.len() as u64;
         let content =
             String::from_utf8(bytes).map_err(|_| Rejection::new(Code::EncodingError, "The file is not UTF-8 text"))?;

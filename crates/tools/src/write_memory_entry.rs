@@ -172,7 +172,7 @@ fn failed(file: MemoryFile, error: &AppendError) -> ToolError {
         AppendError::Locked => {
             Rejection::new(Code::Unavailable, "Another process keeps the file locked; nothing was written")
         }
-        AppendError::NoSpace(_) => Rejection::new(Code::IoError, "No space is left; nothing was written"),
+        AppendError::NoSpace(_) => Rejection::no_space("No space is left; nothing was written"),
         AppendError::Io(_) => Rejection::new(Code::IoError, "Failed to write file"),
         AppendError::Unknown(_) => {
             Rejection::new(Code::IoError, "Failed to write file; whether the entry is there shows when it is read")
