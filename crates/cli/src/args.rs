@@ -81,6 +81,14 @@ pub(crate) enum Command {
     /// Runs an upstream program so that nothing of it is left behind
     #[command(hide = true, disable_help_flag = true)]
     Supervise {
+        sandbox: String,
+        #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
+        program: Vec<std::ffi::OsString>,
+    },
+    /// Becomes an upstream program, confined as it says
+    #[command(hide = true, disable_help_flag = true)]
+    Enter {
+        sandbox: String,
         #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
         program: Vec<std::ffi::OsString>,
     },

@@ -23,7 +23,11 @@ use crate::failure::CommandError;
 pub(crate) fn run(arguments: Arguments) -> Result<ExitCode, CommandError> {
     let common = arguments.common;
     let done = match arguments.command {
-        Command::Supervise { program } => return supervise(&program),
+        Command::Supervise { sandbox, program } => return supervise(&sandbox, &program),
+        Command::Enter { sandbox, program } => {
+            let error = countersign_upstream::enter(&sandbox, &program);
+            return Err(CommandError::new(ExitCode::Unreachable, error));
+        }
         Command::Serve { listen } => return serve::run(&common, listen),
         Command::Mcp => return mcp::run(&common),
         Command::Tools => tools::run(&common),
@@ -43,8 +47,8 @@ pub(crate) fn run(arguments: Arguments) -> Result<ExitCode, CommandError> {
 }
 
 /// Whether the program ended well.
-fn supervise(program: &[std::ffi::OsString]) -> Result<ExitCode, CommandError> {
-    match countersign_upstream::supervise(program) {
+fn supervise(sandbox: &str, program: &[std::ffi::OsString]) -> Result<ExitCode, CommandError> {
+    match countersign_upstream::supervise(sandbox, program) {
         Ok(0) => Ok(ExitCode::Ok),
         Ok(_) => Ok(ExitCode::ToolError),
         Err(error) => Err(CommandError::new(ExitCode::Unreachable, error)),

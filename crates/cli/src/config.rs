@@ -26,10 +26,12 @@ use std::time::Duration;
 
 use countersign_contract::{Access, Approval, Schema, ToolName};
 use countersign_store::Place;
+use countersign_tools::WebSettings;
 use countersign_upstream::ServerSpec;
 
 pub(crate) use self::environment::Environment;
 pub(crate) use self::file::config_schema;
+pub(crate) use self::locate::NAMES as CONFIG_NAMES;
 pub(crate) use self::mistakes::ConfigMistakes;
 pub(crate) use self::reload::changed_keys;
 pub(crate) use self::sections::{Level, LogLevel, Switch};
@@ -69,9 +71,11 @@ pub(crate) struct Config {
     pub(crate) tokens: Vec<Token>,
     pub(crate) memory_dir: PathBuf,
     pub(crate) file_io_root: PathBuf,
-    pub(crate) web_fetch: WebFetch,
+    pub(crate) web_fetch: WebSettings,
     /// Python packages that `adam-sys-audit` reports.
     pub(crate) audited_packages: Vec<String>,
+    /// Where it looks for programs: the folders of `PATH`, and then the usual ones.
+    pub(crate) search_path: Vec<PathBuf>,
     pub(crate) context: Context,
     pub(crate) limits: Limits,
     pub(crate) approval: BTreeMap<ToolName, Approval>,
@@ -104,17 +108,6 @@ pub(crate) struct Token {
     pub(crate) tools: Access,
     /// Whether this caller may decide approvals.
     pub(crate) approver: bool,
-}
-
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct WebFetch {
-    /// Lower case; empty allows every public host.
-    pub(crate) allowed_domains: Vec<String>,
-    pub(crate) allow_private_hosts: Vec<String>,
-    /// The system's resolver unless set.
-    pub(crate) resolver: Option<SocketAddr>,
-    pub(crate) timeout: Duration,
-    pub(crate) max_redirects: u32,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -178,7 +171,10 @@ impl Config {
         let config = resolve::resolve(&layers, base, &mut mistakes);
         match (config, ConfigMistakes::of(mistakes, HINT)) {
             (_, Some(mistakes)) => Err(mistakes),
-            (config, None) => Ok(Self { sources: Sources { file, ..config.sources }, ..config }),
+            (config, None) => {
+                let search_path = environment.search_path();
+                Ok(Self { sources: Sources { file, ..config.sources }, search_path, ..config })
+            }
         }
     }
 }

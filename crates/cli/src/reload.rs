@@ -6,6 +6,7 @@ use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
 use countersign_host::Gate;
+use countersign_tools::Web;
 use countersign_transports::Service;
 
 use crate::args::Common;
@@ -25,6 +26,7 @@ pub(crate) struct Reloader {
     pub(crate) gate: Arc<Gate>,
     pub(crate) service: Arc<Service>,
     pub(crate) upstreams: Arc<Upstreams>,
+    pub(crate) web: Arc<Web>,
     pub(crate) signal: ReloadSignal,
 }
 
@@ -78,6 +80,7 @@ impl Reloader {
         let changed = changed_keys(current, &new);
         self.gate.replace_policy(wiring::policy(&new));
         self.upstreams.replace(&new);
+        self.web.replace(new.web_fetch.clone());
         self.service.replace_auth(wiring::auth(&new));
         if !changed.applied.is_empty() {
             tracing::info!(keys = changed.applied.join(", "), "configuration applied");

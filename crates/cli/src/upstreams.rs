@@ -4,17 +4,18 @@ use std::collections::HashSet;
 use std::sync::Arc;
 use std::time::Duration;
 
-use countersign_contract::AnyTool;
-use countersign_host::{Catalog, Gate};
-use countersign_upstream::{Condition, Era, Fleet, Judged, Level as Strictness, Reason, ServerReport, Verdict};
+use countersign_contract::{AnyTool, Provider};
+use countersign_host::{Catalog, Change, Gate, ServerFigures};
+use countersign_upstream::{Condition, Era, Event, Fleet, Judged, Level as Strictness, Reason, ServerReport, Verdict};
 use serde_json::{Value, json};
+use tokio::sync::broadcast::error::RecvError;
 
 use crate::config::{Config, Level};
 
 #[derive(Debug)]
 pub(crate) struct Upstreams {
     own: OwnTools,
-    fleet: Fleet,
+    fleet: Arc<Fleet>,
 }
 
 /// Our own, without their insides in a log.
@@ -26,7 +27,7 @@ impl Upstreams {
         if level != Strictness::Strict && !config.servers.is_empty() {
             tracing::warn!(?level, "upstream tools are not held to the full contract");
         }
-        Self { own: OwnTools(own), fleet: Fleet::start(config.servers.clone(), level) }
+        Self { own: OwnTools(own), fleet: Arc::new(Fleet::start(config.servers.clone(), level)) }
     }
 
     /// Ours first; of two that have the same name, the first.
@@ -45,12 +46,25 @@ impl Upstreams {
         Catalog::new(tools).unwrap_or_default()
     }
 
-    /// Keeps the gate's catalog right. Never ends by itself.
+    /// Keeps the gate's catalog right, and tells its clients. Never ends by itself.
     pub(crate) async fn follow(&self, gate: &Gate) {
-        let mut changes = self.fleet.changes();
-        while changes.changed().await.is_ok() {
-            gate.replace_catalog(self.catalog());
+        let mut events = self.fleet.events();
+        loop {
+            gate.recorder().metrics.set_servers(&self.figures());
+            match events.recv().await {
+                Ok(Event::Condition) => {}
+                Ok(Event::Tools) | Err(RecvError::Lagged(_)) => gate.replace_catalog(self.catalog()),
+                Ok(Event::Prompts) => gate.changes().announce(Change::Prompts),
+                Ok(Event::Resources) => gate.changes().announce(Change::Resources),
+                Ok(Event::Resource(uri)) => gate.changes().announce(Change::Resource(uri)),
+                Err(RecvError::Closed) => return,
+            }
         }
+    }
+
+    /// Their resources and prompts.
+    pub(crate) fn provider(&self) -> Arc<dyn Provider> {
+        Arc::clone(&self.fleet) as _
     }
 
     pub(crate) fn replace(&self, config: &Config) {
@@ -63,6 +77,17 @@ impl Upstreams {
 
     pub(crate) async fn close(&self) {
         self.fleet.close().await;
+    }
+
+    fn figures(&self) -> Vec<ServerFigures> {
+        let admitted = |judged: &&Judged| matches!(judged.verdict, Verdict::Admitted { .. });
+        let figures = |report: ServerReport| ServerFigures {
+            server: report.name.to_string(),
+            up: report.condition == Condition::Ready,
+            restarts: report.restarts,
+            tools: report.judged.iter().filter(admitted).count(),
+        };
+        self.fleet.reports().into_iter().map(figures).collect()
     }
 
     /// For `GET /v1/servers`.

@@ -2,15 +2,16 @@
 
 use std::collections::BTreeSet;
 use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::Context as _;
-use countersign_contract::{Access, AnyTool, BoxFuture, Caller, HeldCalls, ToolName, closest};
+use countersign_contract::{Access, AnyTool, BoxFuture, Caller, HeldCalls, Together, ToolName, closest};
 use countersign_host::{Catalog, ContractDocuments, Gate, Metrics, People, Policy, Recorder, Signpost};
-use countersign_repo::{AppendOnly, Root};
-use countersign_store::{Store, StoreError, Tasks, create_data_folder};
-use countersign_tools::Materials;
+use countersign_repo::{AppendOnly, Places, Root, Sandbox};
+use countersign_store::{Accesses, Store, StoreError, Tasks, create_data_folder};
+use countersign_tools::{Materials, SystemAudit, Web};
 use countersign_transports::{Auth, ExitCode, Mcp, Readiness, SealKey, Token, TokenHash};
 use serde_json::json;
 use tokio::runtime::{Builder, Runtime};
@@ -19,7 +20,7 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 use crate::args::Common;
-use crate::config::{Config, DEFAULT_NAMES, Environment, Overrides, Switch};
+use crate::config::{CONFIG_NAMES, Config, DEFAULT_NAMES, Environment, Overrides, Switch};
 use crate::failure::CommandError;
 use crate::logging::{self, LogFile, LogFileError, Stderr};
 use crate::output::Format;
@@ -53,14 +54,36 @@ pub(crate) fn owner() -> Arc<Caller> {
     Arc::new(Caller { name: "local".into(), access: Access::All, approver: false })
 }
 
+/// What tools keep in the database.
+#[derive(Debug)]
+pub(crate) struct Kept {
+    tasks: Tasks,
+    accesses: Accesses,
+}
+
+impl Kept {
+    /// For contracts: those can be had without a database.
+    pub(crate) fn nowhere() -> Self {
+        Self { tasks: Tasks::nowhere(), accesses: Accesses::nowhere() }
+    }
+
+    fn in_store(store: &Store, config: &Config) -> Self {
+        Self { tasks: store.tasks(), accesses: store.accesses(scope(config)) }
+    }
+}
+
 /// Our own tools that are selected.
-pub(crate) fn catalog(config: &Config, tasks: Tasks) -> Result<Catalog, CommandError> {
-    Ok(Catalog::new(own_tools(config, tasks)?).context("two built-in tools have the same name")?)
+pub(crate) fn catalog(config: &Config, kept: Kept) -> Result<Catalog, CommandError> {
+    Ok(Catalog::new(own_tools(config, kept)?).context("two built-in tools have the same name")?)
 }
 
 /// A name that no tool has is a mistake in the configuration.
-pub(crate) fn own_tools(config: &Config, tasks: Tasks) -> Result<Vec<Arc<dyn AnyTool>>, CommandError> {
-    let mut tools = countersign_tools::all(&materials(config, tasks)?).context("a built-in contract is broken")?;
+pub(crate) fn own_tools(config: &Config, kept: Kept) -> Result<Vec<Arc<dyn AnyTool>>, CommandError> {
+    selected_tools(config, &materials(config, kept)?)
+}
+
+fn selected_tools(config: &Config, materials: &Materials) -> Result<Vec<Arc<dyn AnyTool>>, CommandError> {
+    let mut tools = countersign_tools::all(materials).context("a built-in contract is broken")?;
     if let Access::Only(selected) = &config.tools {
         let known: BTreeSet<_> = tools.iter().map(|tool| tool.contract().name.clone()).collect();
         let unknown: Vec<_> = selected.difference(&known).map(|name| format!("`{name}`")).collect();
@@ -76,15 +99,59 @@ pub(crate) fn own_tools(config: &Config, tasks: Tasks) -> Result<Vec<Arc<dyn Any
 }
 
 /// What tools work on; our own files are nobody's material.
-fn materials(config: &Config, tasks: Tasks) -> Result<Materials, CommandError> {
-    let mut ours = vec![config.data_dir.clone(), config.log.file.clone()];
-    ours.extend(config.sources.file.clone());
+fn materials(config: &Config, kept: Kept) -> Result<Materials, CommandError> {
+    let ours = ours(config);
     let root = Root::open(&config.root, &ours).map_err(|error| {
         let message = format!("cannot open the repository `{}`: {error}", config.root.display());
         CommandError::message(ExitCode::Usage, message).hint("set `root` to a folder that you can read")
     })?;
     let memory = AppendOnly::new(&config.root, &config.memory_dir, &config.data_dir);
-    Ok(Materials { root: Arc::new(root), memory: Arc::new(memory), tasks })
+    let sandbox = Arc::new(sandbox(config));
+    let system_audit = system_audit(config);
+    let web = Arc::new(Web::new(config.web_fetch.clone()));
+    let Kept { tasks, accesses } = kept;
+    let (root, memory) = (Arc::new(root), Arc::new(memory));
+    Ok(Materials { root, memory, tasks, accesses, sandbox, system_audit, web })
+}
+
+/// What no tool reads or writes.
+fn ours(config: &Config) -> Vec<PathBuf> {
+    let mut ours = vec![config.data_dir.clone(), config.log.file.clone()];
+    ours.extend(config.sources.file.clone());
+    ours
+}
+
+/// Where `file-io` works. What decides about tools, and memory, which takes a person's approval, is not its to change.
+fn sandbox(config: &Config) -> Sandbox {
+    let mut guarded =
+        vec![config.memory_dir.clone(), config.contracts.lockfile.clone(), config.contracts.overlays.clone()];
+    // Another configuration beside ours, or where there is none, would hold from the next start on.
+    let beside = config.sources.file.as_deref().and_then(Path::parent).map(Path::to_owned);
+    let folders = beside.into_iter().chain(std::env::current_dir());
+    guarded.extend(folders.flat_map(|folder| CONFIG_NAMES.map(|name| folder.join(name))));
+    Sandbox::new(Places {
+        root: config.file_io_root.clone(),
+        hidden: ours(config),
+        guarded,
+        notes: config.data_dir.join("writing"),
+    })
+}
+
+/// No program is run from where `file-io` writes.
+fn system_audit(config: &Config) -> SystemAudit {
+    let real = |folder: &Path| folder.canonicalize().unwrap_or_else(|_| folder.to_owned());
+    let writable = real(&config.file_io_root);
+    let search_path = config.search_path.iter().filter(|folder| !real(folder).starts_with(&writable)).cloned();
+    SystemAudit { packages: config.audited_packages.clone(), search_path: search_path.collect() }
+}
+
+/// Temporary files of processes that were killed; the living ones keep theirs.
+fn clear_leftovers(config: &Config) {
+    match sandbox(config).clear_leftovers() {
+        Ok(0) => {}
+        Ok(files) => tracing::info!(files, "removed what a killed process had not finished writing"),
+        Err(error) => tracing::warn!(%error, "cannot look for what killed processes left"),
+    }
 }
 
 pub(crate) fn unknown_tool(name: &str, catalog: &Catalog) -> CommandError {
@@ -124,10 +191,15 @@ pub(crate) fn unknown_names(config: &Config, catalog: &Catalog) -> Vec<String> {
 }
 
 pub(crate) fn policy(config: &Config) -> Policy {
+    let mut timeouts = config.limits.timeout.clone();
+    // Its own time limit comes first, unless somebody says otherwise.
+    if let Ok(name) = "web-fetch".parse::<ToolName>() {
+        timeouts.entry(name).or_insert(config.web_fetch.timeout.saturating_add(Duration::from_secs(1)));
+    }
     Policy {
         rate_per_minute: config.limits.rate_per_minute.clone(),
         timeout: config.limits.default_timeout,
-        timeouts: config.limits.timeout.clone(),
+        timeouts,
         approval: config.approval.clone(),
     }
 }
@@ -144,9 +216,29 @@ pub(crate) fn auth(config: &Config) -> Auth {
     Auth::new(tokens.collect())
 }
 
-pub(crate) fn runtime() -> Result<Runtime, CommandError> {
+pub(crate) fn runtime() -> Result<Running, CommandError> {
     let mut builder = Builder::new_multi_thread();
-    Ok(builder.enable_all().thread_stack_size(STACK_BYTES).build().context("cannot start the runtime")?)
+    let runtime = builder.enable_all().thread_stack_size(STACK_BYTES).build().context("cannot start the runtime")?;
+    Ok(Running(Some(runtime)))
+}
+
+/// A runtime whose end does not wait for threads: one may read a stdin that nobody will answer, or work on for a call that
+/// was answered long ago.
+pub(crate) struct Running(Option<Runtime>);
+
+impl Running {
+    pub(crate) fn block_on<F: Future>(&self, future: F) -> F::Output {
+        #[expect(clippy::expect_used, reason = "it is there until it is dropped")]
+        self.0.as_ref().expect("a runtime").block_on(future)
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        if let Some(runtime) = self.0.take() {
+            runtime.shutdown_background();
+        }
+    }
 }
 
 /// Everything that serves calls, whatever wire they come from.
@@ -156,6 +248,8 @@ pub(crate) struct Host {
     pub(crate) store: Arc<Store>,
     pub(crate) held_calls: Arc<dyn HeldCalls>,
     pub(crate) upstreams: Arc<Upstreams>,
+    /// What `web-fetch` may fetch.
+    pub(crate) web: Arc<Web>,
     /// What follows the upstream servers; ended by `stopping`.
     following: TaskTracker,
     stopping: CancellationToken,
@@ -175,8 +269,10 @@ impl Host {
         // The data folder first: it sets up its own protection before the log goes into it.
         create_data_folder(&config.data_dir).map_err(store_error)?;
         let store = Arc::new(Store::open(&config.database).await.map_err(store_error)?);
-        let own = own_tools(config, store.tasks())?;
+        let materials = materials(config, Kept::in_store(&store, config))?;
+        let own = selected_tools(config, &materials)?;
         let log = logging::start(&config.log.file, logging::filter(config.log.level), stderr).map_err(log_error)?;
+        clear_leftovers(config);
         let upstreams = Arc::new(Upstreams::start(config, own));
         let catalog = upstreams.catalog();
         for unknown in unknown_names(config, &catalog) {
@@ -205,7 +301,7 @@ impl Host {
                 () = stop.cancelled() => {}
             }
         });
-        Ok(Self { gate, store, held_calls, upstreams, following, stopping, key, log })
+        Ok(Self { gate, store, held_calls, upstreams, web: materials.web, following, stopping, key, log })
     }
 
     /// Lets upstream servers come, but not for longer than this.
@@ -214,9 +310,11 @@ impl Host {
         self.gate.replace_catalog(self.upstreams.catalog());
     }
 
-    /// The tools, and their contracts as resources.
+    /// The tools, their contracts as resources, and what upstream servers offer beside tools.
     pub(crate) fn mcp(&self) -> Mcp {
-        Mcp::new(Arc::clone(&self.gate), Arc::new(ContractDocuments(Arc::clone(&self.gate))), &self.key)
+        let contracts = Arc::new(ContractDocuments(Arc::clone(&self.gate)));
+        let provider = Arc::new(Together(vec![contracts, self.upstreams.provider()]));
+        Mcp::new(Arc::clone(&self.gate), provider, &self.key)
     }
 
     /// Writes what is waiting; nothing may call any more.
@@ -247,9 +345,13 @@ fn signpost(config: &Config, address: Option<SocketAddr>) -> Signpost {
     };
     let file = config.sources.file.as_ref().map(|file| file.to_string_lossy());
     let quoted = file.map(|file| format!(" --config '{}'", file.replace('\'', r"'\''")));
-    let scope = config.root.canonicalize().unwrap_or_else(|_| config.root.clone());
-    let scope = scope.to_string_lossy().into();
-    Signpost { scope, options: quoted.unwrap_or_default(), url: format!("http://{host}") }
+    Signpost { scope: scope(config), options: quoted.unwrap_or_default(), url: format!("http://{host}") }
+}
+
+/// The repository, as the database names it.
+fn scope(config: &Config) -> Arc<str> {
+    let root = config.root.canonicalize().unwrap_or_else(|_| config.root.clone());
+    root.to_string_lossy().into()
 }
 
 /// Ready as long as the store can be written.

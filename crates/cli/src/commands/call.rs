@@ -6,7 +6,6 @@ use std::time::Duration;
 use anyhow::Context as _;
 use countersign_contract::{Client, Contract, Progress, parse_json};
 use countersign_host::{Call, NoAnswer, Wire};
-use countersign_store::Tasks;
 use countersign_transports::{ExitCode, exit_code};
 use serde_json::{Map, Value};
 use tokio_util::sync::CancellationToken;
@@ -15,15 +14,16 @@ use crate::args::{CallArguments, Common};
 use crate::config::Config;
 use crate::failure::{CommandError, CommandResult};
 use crate::logging::Stderr;
+use crate::output;
 use crate::signals::StopSignals;
-use crate::{output, wiring};
+use crate::wiring::{self, Kept};
 
 /// A server that has to be fetched first takes its time.
 const UPSTREAMS_PATIENCE: Duration = Duration::from_secs(30);
 
 pub(super) fn run(common: &Common, call: &CallArguments) -> CommandResult {
     let config = wiring::load(common, None)?;
-    let own = wiring::catalog(&config, Tasks::nowhere())?;
+    let own = wiring::catalog(&config, Kept::nowhere())?;
     let caller = wiring::owner();
     let is_own = own.find(&call.tool, &caller).is_some();
     if !is_own && config.servers.is_empty() {

@@ -48,7 +48,7 @@ fn specs(config: &Config, arguments: &CheckArguments) -> Result<Vec<ServerSpec>,
             let Some(command) = words.next() else {
                 return Err(usage("--command has nothing to start".to_owned()));
             };
-            Some(Reach::Program { command, args: words.collect(), env: [].into(), folder })
+            Some(Reach::Program { command, args: words.collect(), env: [].into(), folder, sandbox: None })
         }
         (None, Some(url)) => Some(Reach::Http { url: url.clone(), headers: [].into() }),
         (None, None) => None,
@@ -78,20 +78,25 @@ fn table(reports: &[ServerReport]) -> String {
     let mut rows = Vec::new();
     for report in reports {
         if report.condition != Condition::Ready {
-            let error = report.error.clone().unwrap_or_else(|| "no answer yet".to_owned());
+            let error = report.error.as_deref().map_or_else(|| "no answer yet".to_owned(), one_line);
             rows.push(vec![report.name.to_string(), "-".to_owned(), "unreachable".to_owned(), error]);
         }
         for judged in &report.judged {
             let (verdict, why) = words(judged);
             rows.push(vec![
                 report.name.to_string(),
-                visible(&judged.name).into_owned(),
+                one_line(&judged.name),
                 verdict.to_owned(),
-                why.join("\n"),
+                why.iter().map(|why| one_line(why)).collect::<Vec<_>>().join("\n"),
             ]);
         }
     }
     output::table(&["SERVER", "TOOL", "VERDICT", "WHY"], rows)
+}
+
+/// What a server says cannot forge a line of ours.
+fn one_line(text: &str) -> String {
+    visible(text).replace('\n', "\\n")
 }
 
 fn words(judged: &Judged) -> (&'static str, Vec<String>) {

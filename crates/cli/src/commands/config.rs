@@ -6,8 +6,7 @@ use crate::args::{Common, ConfigCommand};
 use crate::config::config_schema;
 use crate::failure::CommandResult;
 use crate::output::{self, Format};
-use crate::wiring;
-use countersign_store::Tasks;
+use crate::wiring::{self, Kept};
 
 pub(super) fn run(common: &Common, command: Option<ConfigCommand>) -> CommandResult {
     match command.unwrap_or(ConfigCommand::Show) {
@@ -25,7 +24,7 @@ pub(super) fn run(common: &Common, command: Option<ConfigCommand>) -> CommandRes
 
 fn check(common: &Common) -> CommandResult {
     let config = wiring::load(common, None)?;
-    wiring::catalog(&config, Tasks::nowhere())?;
+    wiring::catalog(&config, Kept::nowhere())?;
     let file = config.sources.file.as_ref().map(|file| file.display().to_string());
     match wiring::format(common) {
         Format::Json => Ok(output::print_json(Format::Json, &json!({"valid": true, "file": file}))?),

@@ -7,16 +7,16 @@ use std::path::Path;
 use anyhow::Context as _;
 use countersign_contract::contract_file;
 use countersign_host::Catalog;
-use countersign_store::Tasks;
 use countersign_transports::{ExitCode, openapi};
 use serde_json::Value;
 
 use crate::args::{Common, ContractsCommand};
 use crate::failure::{CommandError, CommandResult};
-use crate::{output, wiring};
+use crate::output;
+use crate::wiring::{self, Kept};
 
 pub(super) fn run(common: &Common, command: ContractsCommand) -> CommandResult {
-    let catalog = wiring::catalog(&wiring::load(common, None)?, Tasks::nowhere())?;
+    let catalog = wiring::catalog(&wiring::load(common, None)?, Kept::nowhere())?;
     match command {
         ContractsCommand::Show { tool } => {
             let found = catalog.find(&tool, &wiring::owner()).ok_or_else(|| wiring::unknown_tool(&tool, &catalog))?;

@@ -1,10 +1,14 @@
 //! `countersign doctor`: tries everything that serving needs, and says what to do about what does not work.
 
+use std::borrow::Cow;
 use std::net::TcpListener;
 use std::path::Path;
+use std::time::Duration;
 
-use countersign_store::{Place, Store, Tasks, Verdict, create_data_folder};
+use countersign_contract::visible;
+use countersign_store::{Place, Store, Verdict as AuditVerdict, create_data_folder};
 use countersign_transports::ExitCode;
+use countersign_upstream::{Condition, ServerReport, Verdict};
 use serde_json::json;
 
 use crate::args::Common;
@@ -12,11 +16,15 @@ use crate::config::{Config, LogLevel};
 use crate::failure::{CommandError, CommandResult};
 use crate::logging::LogFile;
 use crate::output::{self, Format};
-use crate::wiring;
+use crate::upstreams::Upstreams;
+use crate::wiring::{self, Kept};
+
+/// For a server to come; some are fetched first.
+const SERVERS_PATIENCE: Duration = Duration::from_mins(1);
 
 /// One thing that was tried.
 struct Check {
-    name: &'static str,
+    name: Cow<'static, str>,
     /// What was found, or what is wrong.
     found: Result<String, String>,
 }
@@ -25,14 +33,16 @@ pub(super) fn run(common: &Common) -> CommandResult {
     let config = wiring::load(common, None)?;
     let source = config.sources.file.as_ref().map_or("embedded defaults".to_owned(), |file| file.display().to_string());
     let mut checks = vec![
-        Check { name: "configuration", found: Ok(source) },
-        Check { name: "contracts", found: contracts(&config) },
-        Check { name: "root", found: folder(&config.root) },
-        Check { name: "address", found: address(&config) },
+        Check { name: "configuration".into(), found: Ok(source) },
+        Check { name: "contracts".into(), found: contracts(&config) },
+        Check { name: "root".into(), found: folder(&config.root) },
+        Check { name: "address".into(), found: address(&config) },
     ];
-    checks.extend(wiring::runtime()?.block_on(store(&config)));
+    let runtime = wiring::runtime()?;
+    checks.extend(runtime.block_on(store(&config)));
+    checks.extend(runtime.block_on(servers(&config)));
     // After the data folder: the log usually goes into it, and must not be what creates it.
-    checks.push(Check { name: "log file", found: log_file(&config) });
+    checks.push(Check { name: "log file".into(), found: log_file(&config) });
     report(wiring::format(common), &checks)?;
     let failed = checks.iter().filter(|check| check.found.is_err()).count();
     if failed == 0 {
@@ -54,13 +64,13 @@ fn report(format: Format, checks: &[Check]) -> anyhow::Result<()> {
             Ok(found) => ("ok", found),
             Err(wrong) => ("FAILED", wrong),
         };
-        vec![check.name.to_owned(), state.to_owned(), found.clone()]
+        vec![check.name.to_string(), state.to_owned(), found.clone()]
     });
     output::print(&output::table(&["CHECK", "STATE", "FOUND"], rows))
 }
 
 fn contracts(config: &Config) -> Result<String, String> {
-    let catalog = wiring::catalog(config, Tasks::nowhere()).map_err(|error| error.line())?;
+    let catalog = wiring::catalog(config, Kept::nowhere()).map_err(|error| error.line())?;
     let unknown = wiring::unknown_names(config, &catalog);
     if !unknown.is_empty() {
         return Err(unknown.join("; "));
@@ -97,15 +107,36 @@ fn address(config: &Config) -> Result<String, String> {
     }
 }
 
+/// Each is started or connected once.
+async fn servers(config: &Config) -> Vec<Check> {
+    let upstreams = Upstreams::start(config, Vec::new());
+    upstreams.settle(SERVERS_PATIENCE).await;
+    let check = |report: ServerReport| {
+        let refused = report.judged.iter().filter(|tool| matches!(tool.verdict, Verdict::Refused(_))).count();
+        let found = match (report.condition, report.error) {
+            (Condition::Ready, _) => {
+                let hint = if refused > 0 { "; `countersign check` says why" } else { "" };
+                Ok(format!("{} tools, {refused} refused{hint}", report.judged.len()))
+            }
+            (_, Some(error)) => Err(visible(&error).into_owned()),
+            (_, None) => Err(format!("no answer within {} s", SERVERS_PATIENCE.as_secs())),
+        };
+        Check { name: format!("server {}", report.name).into(), found }
+    };
+    let checks = upstreams.reports().into_iter().map(check).collect();
+    upstreams.close().await;
+    checks
+}
+
 async fn store(config: &Config) -> Vec<Check> {
     let folder = match create_data_folder(&config.data_dir) {
-        Ok(()) => Check { name: "data folder", found: Ok(config.data_dir.display().to_string()) },
-        Err(error) => return vec![Check { name: "data folder", found: Err(wiring::store_error(error).line()) }],
+        Ok(()) => Check { name: "data folder".into(), found: Ok(config.data_dir.display().to_string()) },
+        Err(error) => return vec![Check { name: "data folder".into(), found: Err(wiring::store_error(error).line()) }],
     };
     let store = match Store::open(&config.database).await {
         Ok(store) => store,
         Err(error) => {
-            return vec![folder, Check { name: "database", found: Err(wiring::store_error(error).line()) }];
+            return vec![folder, Check { name: "database".into(), found: Err(wiring::store_error(error).line()) }];
         }
     };
     let place = &config.database;
@@ -119,14 +150,16 @@ async fn store(config: &Config) -> Vec<Check> {
         Err(error) => Err(error.to_string()),
     };
     let chain = match store.verify().await {
-        Ok(Verdict::Verified(extent)) => Ok(format!("{} records verified", extent.records)),
-        Ok(Verdict::Broken { .. }) => Err("records were changed; `countersign audit verify` lists them".to_owned()),
+        Ok(AuditVerdict::Verified(extent)) => Ok(format!("{} records verified", extent.records)),
+        Ok(AuditVerdict::Broken { .. }) => {
+            Err("records were changed; `countersign audit verify` lists them".to_owned())
+        }
         Err(error) => Err(error.to_string()),
     };
     let closed = store.close().await.map(|()| "writable".to_owned()).map_err(|error| error.to_string());
     vec![
         folder,
-        Check { name: "database", found: writable.and(closed).and(intact) },
-        Check { name: "audit log", found: chain },
+        Check { name: "database".into(), found: writable.and(closed).and(intact) },
+        Check { name: "audit log".into(), found: chain },
     ]
 }

@@ -15,8 +15,7 @@ const UPSTREAMS_PATIENCE: Duration = Duration::from_secs(5);
 
 pub(super) fn run(common: &Common) -> Result<ExitCode, CommandError> {
     let config = wiring::load(common, None)?;
-    let runtime = wiring::runtime()?;
-    let served = runtime.block_on(async {
+    wiring::runtime()?.block_on(async {
         let mut signals = StopSignals::listen().map_err(anyhow::Error::new)?;
         let host = wiring::Host::start(&config, Stderr::Warnings, None).await?;
         // Many clients ask for the list once, and at once.
@@ -28,8 +27,5 @@ pub(super) fn run(common: &Common) -> Result<ExitCode, CommandError> {
             StdioEnd::Stopped if stop == Some(Stop::Interrupted) => Ok(ExitCode::Interrupted),
             StdioEnd::Stopped | StdioEnd::Closed => Ok(ExitCode::Ok),
         }
-    });
-    // A read of stdin that nobody will answer must not keep the process.
-    runtime.shutdown_background();
-    served
+    })
 }

@@ -48,7 +48,8 @@ async fn serve(common: &Common, listen: Option<String>, config: Config) -> Resul
     let signal = ReloadSignal::listen().context("cannot listen for signals")?;
     let common = Common { config: config.sources.file.clone(), ..common.clone() };
     let upstreams = Arc::clone(&host.upstreams);
-    let reloader = Reloader { common, listen, gate: Arc::clone(&host.gate), service, upstreams, signal };
+    let (gate, web) = (Arc::clone(&host.gate), Arc::clone(&host.web));
+    let reloader = Reloader { common, listen, gate, service, upstreams, web, signal };
     let following = reloader.follow(config.clone());
     announce(&config, address, &host)?;
     let (stopping, hurrying) = (CancellationToken::new(), CancellationToken::new());

@@ -3,7 +3,6 @@
 use std::time::Duration;
 
 use countersign_contract::Contract;
-use countersign_store::Tasks;
 use countersign_upstream::Condition;
 use serde_json::json;
 
@@ -11,14 +10,14 @@ use crate::args::Common;
 use crate::failure::CommandResult;
 use crate::output::{self, Format};
 use crate::upstreams::Upstreams;
-use crate::wiring;
+use crate::wiring::{self, Kept};
 
 /// A server that has to be fetched first takes its time.
 const UPSTREAMS_PATIENCE: Duration = Duration::from_secs(30);
 
 pub(super) fn run(common: &Common) -> CommandResult {
     let config = wiring::load(common, None)?;
-    let own = wiring::own_tools(&config, Tasks::nowhere())?;
+    let own = wiring::own_tools(&config, Kept::nowhere())?;
     let catalog = wiring::runtime()?.block_on(async {
         let upstreams = Upstreams::start(&config, own);
         upstreams.settle(UPSTREAMS_PATIENCE).await;

@@ -3,6 +3,10 @@
 use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
 use std::fmt;
+use std::path::PathBuf;
+
+/// Where programs are on most machines.
+const USUAL_FOLDERS: [&str; 5] = ["/usr/local/bin", "/usr/bin", "/bin", "/usr/sbin", "/opt/homebrew/bin"];
 
 /// Environment variables. Names that are not UTF-8 cannot be ours and are left out.
 pub(crate) struct Environment(BTreeMap<String, OsString>);
@@ -35,6 +39,18 @@ impl Environment {
             Some(Some(value)) => Lookup::Text(value),
             Some(None) => Lookup::NotText,
         }
+    }
+
+    /// The folders of `PATH`, without those that depend on the current one, and the usual ones.
+    pub(super) fn search_path(&self) -> Vec<PathBuf> {
+        let named = std::env::split_paths(self.raw("PATH").unwrap_or_default()).filter(|folder| folder.is_absolute());
+        let mut folders = Vec::new();
+        for folder in named.chain(USUAL_FOLDERS.map(PathBuf::from)) {
+            if !folders.contains(&folder) {
+                folders.push(folder);
+            }
+        }
+        folders
     }
 
     /// The variables whose names begin like this, in the order of their names.

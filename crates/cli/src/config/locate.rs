@@ -9,7 +9,7 @@ use super::environment::Environment;
 use super::mistakes::{ConfigMistake, ConfigMistakes, Place};
 
 /// Looked for in the current folder, in this order.
-const NAMES: [&str; 2] = ["countersign.yaml", "adam.yaml"];
+pub(crate) const NAMES: [&str; 2] = ["countersign.yaml", "adam.yaml"];
 
 const VARIABLE: &str = "COUNTERSIGN_CONFIG";
 

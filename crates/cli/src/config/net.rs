@@ -2,6 +2,8 @@
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 
+use countersign_tools::{HostPattern, InvalidHost};
+
 /// Address and port to listen on or to ask. `localhost` is 127.0.0.1; other names are not looked up.
 pub(super) fn address(text: &str) -> Result<SocketAddr, &'static str> {
     if let Ok(address) = text.parse() {
@@ -69,14 +71,10 @@ pub(super) fn host(text: &str) -> Result<String, &'static str> {
 }
 
 /// A host that may be fetched: a name, an IP address, or `*.` and a name.
-pub(super) fn domain(text: &str) -> Result<String, &'static str> {
-    let lower = text.to_ascii_lowercase();
-    let name = lower.strip_prefix("*.").unwrap_or(&lower);
-    let bare = name.trim_start_matches('[').trim_end_matches(']');
-    if is_name(name) || bare.parse::<Ipv6Addr>().is_ok() {
-        return Ok(lower);
-    }
-    Err("must be a host name such as `example.com` or `*.example.com`, without scheme, port or path")
+pub(super) fn domain(text: &str) -> Result<HostPattern, &'static str> {
+    text.parse().map_err(
+        |InvalidHost| "must be a host name such as `example.com` or `*.example.com`, without scheme, port or path",
+    )
 }
 
 /// An endpoint's base URL. Credentials in it would end up in logs.
@@ -145,8 +143,8 @@ mod tests {
         for bad in ["", "a b", "https://a", "a/b", "::1", "[::1", "a:", "a..b", "*.a"] {
             assert!(host(bad).is_err(), "{bad}");
         }
-        for good in ["example.com", "*.wild.test", "127.0.0.1", "::1", "[::1]"] {
-            assert_eq!(domain(good).as_deref(), Ok(good));
+        for (good, normal) in [("Example.com", "example.com"), ("*.wild.test", "*.wild.test"), ("::1", "[::1]")] {
+            assert_eq!(domain(good).unwrap().to_string(), normal);
         }
         for bad in ["", "*", "*.", "a.*.b", "https://a", "a:80", "a/b"] {
             assert!(domain(bad).is_err(), "{bad}");

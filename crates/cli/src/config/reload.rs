@@ -22,6 +22,8 @@ pub(crate) fn changed_keys(old: &Config, new: &Config) -> ChangedKeys {
         file_io_root,
         web_fetch,
         audited_packages,
+        // The same as long as the process lives.
+        search_path: _,
         context,
         limits,
         approval,
@@ -36,6 +38,7 @@ pub(crate) fn changed_keys(old: &Config, new: &Config) -> ChangedKeys {
         ("limits", *limits != new.limits),
         ("approval", *approval != new.approval),
         ("servers", *servers != new.servers),
+        ("web_fetch", *web_fetch != new.web_fetch),
     ];
     let at_restart = [
         ("root", *root != new.root),
@@ -48,7 +51,6 @@ pub(crate) fn changed_keys(old: &Config, new: &Config) -> ChangedKeys {
         ("file_io", *file_io_root != new.file_io_root),
         ("system_audit", *audited_packages != new.audited_packages),
         ("context", *context != new.context),
-        ("web_fetch", *web_fetch != new.web_fetch),
         ("contracts", *contracts != new.contracts),
         ("log", *log != new.log),
         ("audit", *audit != new.audit),

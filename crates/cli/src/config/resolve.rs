@@ -12,6 +12,7 @@ use std::time::Duration;
 
 use countersign_contract::{Approval, ToolName};
 use countersign_store::Place as Database;
+use countersign_tools::WebSettings;
 
 use super::file::{ConfigFile, DEFAULT_APPROVAL};
 use super::layers::{Aim, Layers, mistake};
@@ -19,7 +20,7 @@ use super::mistakes::{ConfigMistake, Place};
 use super::net;
 use super::sections::{ContextFile, DEFAULT_RATES, EmbedderFile, HttpFile, LimitsFile, WebFetchFile};
 use super::values::{DurationText, MAX_SIZE};
-use super::{Config, Context, Contracts, Embedder, Http, Limits, Log, Sources, WebFetch};
+use super::{Config, Context, Contracts, Embedder, Http, Limits, Log, Sources};
 
 /// Looking up a place takes a walk through the file; nobody reads more than this.
 const MAX_MISTAKES: usize = 256;
@@ -53,7 +54,9 @@ pub(super) fn resolve(layers: &Layers, base: &Path, mistakes: &mut Vec<ConfigMis
         memory_dir: checks.path(&["memory", "dir"], &file.memory.dir),
         file_io_root: checks.path(&["file_io", "root"], &file.file_io.root),
         web_fetch: checks.web_fetch(&file.web_fetch),
-        audited_packages: file.system_audit.packages,
+        audited_packages: checks.packages(&file.system_audit.packages),
+        // The environment's to say.
+        search_path: Vec::new(),
         context: checks.context(file.context),
         limits: checks.limits(&file.limits),
         approval: checks.approval(&file.approval),
@@ -159,20 +162,30 @@ impl Checks<'_> {
         }
     }
 
-    fn web_fetch(&mut self, web_fetch: &WebFetchFile) -> WebFetch {
+    fn web_fetch(&mut self, web_fetch: &WebFetchFile) -> WebSettings {
         let resolver = web_fetch.resolver.as_deref().map(net::address);
         if let Some(Err(_)) = resolver {
             let message = "must be the address and port of a name server, such as `9.9.9.9:53`";
             self.report(&["web_fetch", "resolver"], Aim::Value, message);
         }
         let private = ["web_fetch", "allow_private_hosts"];
-        WebFetch {
+        WebSettings {
             allowed_domains: self.each(&["web_fetch", "allowed_domains"], &web_fetch.allowed_domains, net::domain),
             allow_private_hosts: self.each(&private, &web_fetch.allow_private_hosts, net::domain),
             resolver: resolver.and_then(Result::ok),
             timeout: self.positive(&["web_fetch", "timeout"], &web_fetch.timeout),
             max_redirects: web_fetch.max_redirects,
         }
+    }
+
+    fn packages(&mut self, packages: &[String]) -> Vec<String> {
+        self.each(&["system_audit", "packages"], packages, |name| {
+            let inner = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'.' | b'_' | b'-');
+            let ends = name.starts_with(|c: char| c.is_ascii_alphanumeric())
+                && name.ends_with(|c: char| c.is_ascii_alphanumeric());
+            let right = ends && name.bytes().all(inner);
+            if right { Ok(name.to_owned()) } else { Err("must be the name of a Python package, such as `fastapi`") }
+        })
     }
 
     fn context(&mut self, context: ContextFile) -> Context {
@@ -224,12 +237,7 @@ impl Checks<'_> {
     }
 
     /// Every item of a list in its normal form; those that have none are reported.
-    fn each(
-        &mut self,
-        list: &[&str],
-        items: &[String],
-        normalise: fn(&str) -> Result<String, &'static str>,
-    ) -> Vec<String> {
+    fn each<T>(&mut self, list: &[&str], items: &[String], normalise: fn(&str) -> Result<T, &'static str>) -> Vec<T> {
         let mut normal = Vec::with_capacity(items.len());
         for (index, item) in items.iter().enumerate() {
             match normalise(item) {

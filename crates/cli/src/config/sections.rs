@@ -4,9 +4,10 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use countersign_contract::Approval;
+use countersign_tools::WebSettings;
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::{Deserialize, Serialize};
-use serde_json::{Map, Value, json};
+use serde_json::json;
 
 use super::values::{DurationText, EMBEDDED_PATTERN, PerMinute, Secret, SizeText, ToolsText};
 
@@ -38,7 +39,8 @@ impl Default for HttpFile {
             allowed_origins: Vec::new(),
             allowed_hosts: Vec::new(),
             max_connections: 1024,
-            max_body: SizeText::Bytes(4 * 1024 * 1024),
+            // 5 MB of text, even where a client writes all that is not ASCII as `\uXXXX`; as much as a line over stdio.
+            max_body: SizeText::Bytes(16 * 1024 * 1024),
             grace: seconds(10),
         }
     }
@@ -97,7 +99,7 @@ impl Default for MemoryFile {
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub(super) struct FileIoFile {
-    /// The only folder that `file-io` reads and writes.
+    /// The only folder that `file-io` reads and writes; made by the first write. Best one of its own.
     pub(super) root: PathBuf,
 }
 
@@ -125,12 +127,13 @@ pub(super) struct WebFetchFile {
 
 impl Default for WebFetchFile {
     fn default() -> Self {
+        let WebSettings { timeout, max_redirects, .. } = WebSettings::default();
         Self {
             allowed_domains: Vec::new(),
             allow_private_hosts: Vec::new(),
             resolver: None,
-            timeout: seconds(20),
-            max_redirects: 5,
+            timeout: timeout.into(),
+            max_redirects,
         }
     }
 }
@@ -139,6 +142,7 @@ impl Default for WebFetchFile {
 #[serde(default, deny_unknown_fields)]
 pub(super) struct SystemAuditFile {
     /// Python packages to report beside what is found anyway.
+    #[schemars(length(max = 256))]
     pub(super) packages: Vec<String>,
 }
 
@@ -244,7 +248,8 @@ pub(super) struct ServerFile {
     pub(super) command: Option<String>,
     /// Its arguments.
     pub(super) args: Vec<String>,
-    /// Its environment; nothing else is passed on.
+    /// Its environment, beside `HOME`, `LANG`, `LOGNAME`, `PATH`, `SHELL`, `TERM`, `TMPDIR` and `USER`; nothing else of
+    /// ours is passed on.
     pub(super) env: BTreeMap<String, Secret>,
     /// The server's URL, for a server over HTTP.
     pub(super) url: Option<String>,
@@ -256,14 +261,28 @@ pub(super) struct ServerFile {
     #[schemars(with = "Approval")]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) approval: Option<Approval>,
-    /// What the program may do on this machine.
-    pub(super) sandbox: Map<String, Value>,
+    /// What the program may do on this machine, enforced by Landlock; without it, what the user may do who runs
+    /// Countersign.
+    #[schemars(with = "SandboxFile")]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) sandbox: Option<SandboxFile>,
     /// How long a call may take.
     #[schemars(with = "DurationText")]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) timeout: Option<DurationText>,
     /// What its tools' names start with, instead of the server's name; `none` for nothing.
     pub(super) prefix: Option<String>,
+}
+
+#[derive(Debug, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub(super) struct SandboxFile {
+    /// Files and folders that it may read, beside what programs need to start (`/usr`, `/etc` and the like).
+    pub(super) read: Vec<PathBuf>,
+    /// Files and folders that it may read and change.
+    pub(super) write: Vec<PathBuf>,
+    /// Whether it may use TCP.
+    pub(super) network: bool,
 }
 
 #[derive(Debug, Default, Serialize, Deserialize, JsonSchema)]

@@ -4,16 +4,17 @@ use std::collections::BTreeMap;
 
 use countersign_contract::Access;
 use countersign_store::Place;
-use countersign_upstream::{Prefix, Reach, ServerSpec};
+use countersign_tools::{HostPattern, WebSettings};
+use countersign_upstream::{Prefix, Reach, Sandbox, ServerSpec};
 use serde_json::Value;
 
 use super::file::ConfigFile;
 use super::sections::{
     AuthFile, ContextFile, ContractsFile, EmbedderFile, EndpointFile, FileIoFile, HttpFile, LimitsFile, LogFile,
-    MemoryFile, ServerFile, ServerToolsFile, SystemAuditFile, TokenFile, WebFetchFile,
+    MemoryFile, SandboxFile, ServerFile, ServerToolsFile, SystemAuditFile, TokenFile, WebFetchFile,
 };
 use super::values::{PerMinute, Secret, SizeText, ToolsText};
-use super::{Config, Context, Embedder, Http, Limits, Token, WebFetch};
+use super::{Config, Context, Embedder, Http, Limits, Token};
 
 impl Config {
     pub(crate) fn show(&self) -> Value {
@@ -78,8 +79,13 @@ fn server(spec: &ServerSpec) -> ServerFile {
         ..ServerFile::default()
     };
     match &spec.reach {
-        Reach::Program { command, args, env, .. } => {
+        Reach::Program { command, args, env, sandbox, folder: _ } => {
             (file.command, file.args, file.env) = (Some(command.clone()), args.clone(), hidden(env));
+            file.sandbox = sandbox.as_ref().map(|Sandbox { read, write, network }| SandboxFile {
+                read: read.clone(),
+                write: write.clone(),
+                network: *network,
+            });
         }
         Reach::Http { url, headers } => (file.url, file.headers) = (Some(url.clone()), hidden(headers)),
     }
@@ -120,10 +126,11 @@ fn token(token: &Token) -> TokenFile {
     }
 }
 
-fn web_fetch(web_fetch: &WebFetch) -> WebFetchFile {
+fn web_fetch(web_fetch: &WebSettings) -> WebFetchFile {
+    let written = |hosts: &[HostPattern]| hosts.iter().map(ToString::to_string).collect();
     WebFetchFile {
-        allowed_domains: web_fetch.allowed_domains.clone(),
-        allow_private_hosts: web_fetch.allow_private_hosts.clone(),
+        allowed_domains: written(&web_fetch.allowed_domains),
+        allow_private_hosts: written(&web_fetch.allow_private_hosts),
         resolver: web_fetch.resolver.map(|address| address.to_string()),
         timeout: web_fetch.timeout.into(),
         max_redirects: web_fetch.max_redirects,

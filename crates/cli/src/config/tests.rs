@@ -3,7 +3,8 @@ use std::fs;
 use std::path::Path;
 use std::time::Duration;
 
-use countersign_contract::{Access, Approval, Digest, Schema, ToolName};
+use countersign_contract::{Access, Approval, Schema, ToolName};
+use countersign_transports::TokenHash;
 use proptest::prelude::{ProptestConfig, any, prop, proptest};
 use serde_json::{Value, json};
 use tempfile::TempDir;
@@ -66,7 +67,6 @@ auth:
 
 const UNAVAILABLE: &str = "\
 auth: {oauth: {issuer: a, audience: b, jwks_url: c}}
-servers: {docs: {command: npx, sandbox: {network: false}}}
 llm: {url: 'http://127.0.0.1:1/v1', model: m}
 ";
 
@@ -94,7 +94,7 @@ fn defaults_are_those_of_the_interface() {
     assert_eq!(config.data_dir, folder.join(".countersign"));
     assert_eq!(config.tools, Access::All);
     assert_eq!(config.http.listen.to_string(), "127.0.0.1:8000");
-    assert_eq!((config.http.max_connections, config.http.max_body), (1024, 4_194_304));
+    assert_eq!((config.http.max_connections, config.http.max_body), (1024, 16_777_216));
     assert_eq!(config.http.grace, Duration::from_secs(10));
     assert!(config.http.allowed_origins.is_empty() && config.http.allowed_hosts.is_empty());
     assert!(config.tokens.is_empty());
@@ -168,7 +168,7 @@ audit: off
     let only = |names: &[&str]| Access::Only(names.iter().map(|name| tool(name)).collect::<BTreeSet<_>>());
     let token = &config.tokens[0];
     assert_eq!((token.name.as_str(), &token.tools, token.approver), ("ci", &only(&["list_tasks"]), false));
-    assert_eq!(&token.hash, Digest::of_bytes(b"123456").as_bytes());
+    assert_eq!(token.hash, TokenHash::of("123456").to_bytes());
     let Embedder::Endpoint { url, model, api_key } = &config.context.embedder else { panic!("not an endpoint") };
     let api_key = api_key.as_ref().unwrap().expose();
     assert_eq!((url.as_str(), model.as_str(), api_key), ("https://models.test/v1", "small", "none"));
@@ -213,7 +213,8 @@ fn later_layers_win() {
     let config = Config::load(&overrides, &environment, folder.path()).unwrap();
     assert_eq!((config.http.listen.port(), config.http.max_connections), (3, 5));
     assert_eq!(config.log.level, LogLevel::Debug);
-    assert_eq!(config.web_fetch.allowed_domains, ["example.com", "*.wild.test"]);
+    let domains: Vec<_> = config.web_fetch.allowed_domains.iter().map(ToString::to_string).collect();
+    assert_eq!(domains, ["example.com", "*.wild.test"]);
     assert_eq!(config.limits.rate_per_minute[&tool("hello")], 7);
     assert_eq!(config.tokens[0].name, "ci");
     assert_eq!(config.root, folder.path());
@@ -423,7 +424,7 @@ fn reloading_tells_what_needs_a_restart() {
 fn the_schema_is_published() {
     let schema = config_schema();
     assert_eq!(schema["$schema"], "https://json-schema.org/draft/2020-12/schema");
-    assert_eq!(schema.pointer("/properties/http/properties/max_body/default"), Some(&json!(4_194_304)));
+    assert_eq!(schema.pointer("/properties/http/properties/max_body/default"), Some(&json!(16_777_216)));
     Schema::compile(schema.clone()).unwrap();
     assert_eq!(undescribed(&schema, "").join(" "), "", "every key has a description");
     insta::assert_json_snapshot!("config_schema", schema);

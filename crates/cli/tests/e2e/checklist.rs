@@ -9,15 +9,16 @@ use countersign_contract::{
     ToolError, contract_file,
 };
 use countersign_host::{ApprovalRequest, Approvals, Call, Catalog, Gate, Metrics, Policy, Recorder, Wire};
-use countersign_repo::{AppendOnly, Root};
-use countersign_store::Tasks;
-use countersign_tools::Materials;
+use countersign_repo::{AppendOnly, Places, Root, Sandbox};
+use countersign_store::{Accesses, Tasks};
+use countersign_tools::{Materials, SystemAudit, Web, WebSettings};
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 use crate::env::{Server, TestEnv};
 use crate::invalid::invalid_inputs;
+use crate::origin::Pages;
 
 #[test]
 fn every_tool_is_listed_with_its_contract() {
@@ -44,7 +45,8 @@ fn every_tool_can_be_allowed_and_forbidden() {
     for tool in tools() {
         let name = &tool.contract().name;
         let env = TestEnv::with_config(&format!(
-            "auth: {{tokens: [{{name: one, token: token-one, tools: [{name}]}}, {{name: none, token: token-none, tools: []}}]}}"
+            "auth: {{tokens: [{{name: one, token: token-one, tools: [{name}]}}, {{name: none, token: token-none, tools: []}}]}}\n\
+             web_fetch: {{allowed_domains: [nowhere.invalid]}}\n"
         ));
         let server = env.serve();
         let ask = |token: &str, path: &str| {
@@ -75,9 +77,10 @@ fn every_example_of_every_tool_runs_on_every_wire() {
         for example in &contract.terms.examples {
             for wire in Wires::ALL {
                 // Each on a fresh installation: an example says what must have been there, and nothing else is.
-                let env = TestEnv::new();
-                let server = env.serve();
+                let env = TestEnv::with_config("web_fetch: {allow_private_hosts: [127.0.0.1]}\n");
+                let (server, web) = (env.serve(), Pages::serve(&example.pages));
                 prepare(&env, &server, example);
+                let example = &Example { input: web.instead_of_the_web(&example.input), ..example.clone() };
                 if contract.terms.approval != Approval::Never {
                     approve(&env, &server, wire, contract, example);
                 }
@@ -136,7 +139,11 @@ fn tools() -> Vec<Arc<dyn AnyTool>> {
     let here = std::path::Path::new(".");
     let root = Arc::new(Root::open(here, &[]).unwrap());
     let memory = Arc::new(AppendOnly::new(here, here, here));
-    countersign_tools::all(&Materials { root, memory, tasks: Tasks::nowhere() }).unwrap()
+    let (tasks, accesses) = (Tasks::nowhere(), Accesses::nowhere());
+    let nowhere = Places { root: here.into(), hidden: Vec::new(), guarded: Vec::new(), notes: here.into() };
+    let (sandbox, system_audit) = (Arc::new(Sandbox::new(nowhere)), SystemAudit::default());
+    let web = Arc::new(Web::new(WebSettings::default()));
+    countersign_tools::all(&Materials { root, memory, tasks, accesses, sandbox, system_audit, web }).unwrap()
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -222,7 +229,8 @@ fn malformed(contract: &Contract, good: &Value) -> Vec<(String, Value)> {
         ("a text".to_owned(), json!("free text")),
         ("the error branch as a success".to_owned(), json!({"error": "x", "code": "NOT_FOUND"})),
     ];
-    for name in contract.success.raw()["required"].as_array().unwrap() {
+    // Where there are several forms, each has names of its own.
+    for name in contract.success.raw()["required"].as_array().into_iter().flatten() {
         let name = name.as_str().unwrap();
         let mut without = good.clone();
         without.as_object_mut().unwrap().remove(name);

@@ -33,6 +33,11 @@ impl TestEnv {
         Self { database: Some(address), ..Self::new() }
     }
 
+    /// The address, where it is not SQLite.
+    pub(crate) fn database(&self) -> Option<&str> {
+        self.database.as_deref()
+    }
+
     /// One on SQLite, and one on PostgreSQL where there is a server.
     pub(crate) fn on_each_database() -> impl Iterator<Item = Self> {
         std::iter::once(Self::new()).chain(fresh_database().map(Self::with_database))

@@ -1,6 +1,7 @@
 //! The real program, as a process, over its real wires.
 #![expect(clippy::unwrap_used, clippy::panic, reason = "a test that cannot go on ends")]
 
+mod adam;
 mod approvals;
 mod auth;
 mod checklist;
@@ -10,6 +11,8 @@ mod corpus;
 mod crash;
 mod env;
 mod examples;
+mod file_io;
+mod grep;
 mod hostile;
 mod http;
 mod invalid;
@@ -17,11 +20,15 @@ mod log;
 mod mcp_http;
 mod mcp_stdio;
 mod memory;
+mod origin;
 mod paths;
 mod postgres;
+mod read_file;
 mod reload;
 mod rest;
 mod rows;
 mod shutdown;
 mod tasks;
+mod tls;
 mod upstreams;
+mod web;

@@ -74,6 +74,13 @@ impl Session {
         self.next()
     }
 
+    /// The same in a session of the older era.
+    pub(crate) fn legacy_call(&mut self, tool: &str, arguments: &Value) -> Value {
+        let params = json!({"name": tool, "arguments": arguments});
+        self.send_json(&json!({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params}));
+        self.next()
+    }
+
     /// Closes stdin; the exit code and how long the end took.
     pub(crate) fn end(mut self) -> (Option<i32>, Duration) {
         let start = Instant::now();

@@ -11,7 +11,7 @@ const JSON: (&str, &str) = ("content-type", "application/json");
 fn a_bad_request_gets_a_clear_error() {
     let env = TestEnv::new();
     let server = env.serve();
-    let oversize = format!(r#"{{"args": {{"name": "{}"}}}}"#, "x".repeat(4 * 1024 * 1024));
+    let oversize = format!(r#"{{"args": {{"name": "{}"}}}}"#, "x".repeat(16 * 1024 * 1024));
     let deep = format!(r#"{{"args": {}"#, "[".repeat(200_000));
     let deep_arguments = format!(r#"{{"args": {{"name": {}1{}}}}}"#, "[".repeat(100), "]".repeat(100));
     for (what, headers, body, status, code, text) in [
@@ -21,7 +21,7 @@ fn a_bad_request_gets_a_clear_error() {
         ("text/plain", &[("content-type", "text/plain")], b"{}", 415, "UNSUPPORTED_TYPE", "application/json"),
         ("no type", &[], b"{}", 415, "UNSUPPORTED_TYPE", "application/json"),
         ("two types", &[JSON, ("content-type", "text/plain")], b"{}", 415, "UNSUPPORTED_TYPE", "application/json"),
-        ("oversize", &[JSON], oversize.as_bytes(), 413, "TOO_LARGE", "4194304 bytes"),
+        ("oversize", &[JSON], oversize.as_bytes(), 413, "TOO_LARGE", "16777216 bytes"),
         ("200,000 levels", &[JSON], deep.as_bytes(), 400, "VALIDATION_ERROR", "recursion limit"),
         ("100 levels", &[JSON], deep_arguments.as_bytes(), 400, "VALIDATION_ERROR", "Invalid parameters"),
         ("invalid UTF-8", &[JSON], b"{\"args\": {\"name\": \"\xff\xfe\"}}", 400, "VALIDATION_ERROR", "unicode"),

@@ -6,8 +6,8 @@ use std::process::Command;
 use serde_json::{Value, json};
 
 use crate::env::{Server, TestEnv, stderr, stdout, wait_for};
-use crate::mcp_http::modern;
-use crate::mcp_stdio::Session;
+use crate::mcp_http::{modern, modern_with};
+use crate::mcp_stdio::{Session, meta};
 
 /// A server of the older era that offers `$TOOLS` and answers every call with `$RESULT`.
 const TOY: &str = r#"
@@ -46,6 +46,28 @@ fn toy(tools: &Value, result: &Value, more: &Value) -> TestEnv {
     TestEnv::with_config(&json!({"servers": servers, "contracts": {"level": level}}).to_string())
 }
 
+/// One of ours as the upstream server `inner` of the other.
+fn ours_behind_ours() -> (TestEnv, TestEnv) {
+    let inner = TestEnv::new();
+    let program = env!("CARGO_BIN_EXE_countersign");
+    let (data, own) = (inner.path("data").display().to_string(), inner.path("inner.yaml"));
+    // Or it would find that of the other in its folder.
+    fs::write(&own, "{}").unwrap();
+    let args = json!(["mcp", "--config", own.display().to_string()]);
+    let config =
+        json!({"servers": {"inner": {"command": program, "args": args, "env": {"COUNTERSIGN_DATA_DIR": data}}}});
+    (inner, TestEnv::with_config(&config.to_string()))
+}
+
+#[test]
+fn one_that_is_its_own_server_does_not_start_itself_for_ever() {
+    let program = env!("CARGO_BIN_EXE_countersign");
+    let env = TestEnv::with_config(&json!({"servers": {"me": {"command": program, "args": ["mcp"]}}}).to_string());
+    let listed = env.json(&["tools", "--json"]);
+    let names: Vec<_> = listed["tools"].as_array().unwrap().iter().map(|tool| tool["name"].as_str().unwrap()).collect();
+    assert!(names.contains(&"me__me__me__hello") && !names.contains(&"me__me__me__me__hello"), "{names:?}");
+}
+
 /// Once it is in this state, and its tools are offered if it is ready.
 fn server_in(server: &Server, name: &str, state: &str) -> Value {
     wait_for(&format!("{name} to be {state}"), || {
@@ -59,12 +81,7 @@ fn server_in(server: &Server, name: &str, state: &str) -> Value {
 
 #[test]
 fn a_server_behind_ours_is_called_like_our_own() {
-    let inner = TestEnv::new();
-    let program = env!("CARGO_BIN_EXE_countersign");
-    let data = inner.path("data").display().to_string();
-    let config =
-        json!({"servers": {"inner": {"command": program, "args": ["mcp"], "env": {"COUNTERSIGN_DATA_DIR": data}}}});
-    let env = TestEnv::with_config(&config.to_string());
+    let (_inner, env) = ours_behind_ours();
     let server = env.serve();
     let report = server_in(&server, "inner", "ready");
     assert_eq!(report["era"], "modern", "{report}");
@@ -85,6 +102,38 @@ fn a_server_behind_ours_is_called_like_our_own() {
     let listed = env.json(&["tools", "--json"]);
     let names: Vec<_> = listed["tools"].as_array().unwrap().iter().map(|tool| tool["name"].as_str().unwrap()).collect();
     assert!(names.contains(&"hello") && names.contains(&"inner__hello"), "{names:?}");
+}
+
+/// Ours asks before it passes such a call on, and so does the one behind it: each question is asked once.
+#[test]
+fn a_call_that_is_asked_about_twice_comes_through() {
+    const TOOL: &str = "inner__write_memory_entry";
+    let (_inner, env) = ours_behind_ours();
+    let server = env.serve();
+    server_in(&server, "inner", "ready");
+    let arguments = json!({"file": "decisions.jsonl", "entry": json!({"e": 1}).to_string()});
+    let mut said = json!({});
+    let mut questions = Vec::new();
+    let done = loop {
+        let mut params = json!({"name": TOOL, "arguments": arguments});
+        for (key, value) in said.as_object().unwrap() {
+            params[key] = value.clone();
+        }
+        let mut meta = meta();
+        meta["io.modelcontextprotocol/clientCapabilities"] = json!({"elicitation": {"form": {}}});
+        let answer = modern_with(&server, "tools/call", Some(TOOL), params, meta).json();
+        let result = &answer["result"];
+        if result["resultType"] != "input_required" {
+            break answer;
+        }
+        let (name, question) = result["inputRequests"].as_object().unwrap().iter().next().unwrap();
+        questions.push(question["params"]["message"].as_str().unwrap().lines().next().unwrap().to_owned());
+        assert!(questions.len() < 4, "{questions:?}");
+        said = json!({"inputResponses": {name: {"action": "accept"}}, "requestState": result["requestState"]});
+    };
+    assert_eq!(done["result"]["structuredContent"]["success"], json!(true), "{done}");
+    assert_eq!(questions.len(), 2, "{questions:?}");
+    assert!(questions[0].contains(TOOL) && !questions[1].contains(TOOL), "{questions:?}");
 }
 
 #[test]
@@ -278,4 +327,78 @@ fn is_alive(id: u32) -> bool {
 fn kill(id: u32) {
     // It may be gone by itself.
     let _ = Command::new("kill").args(["-9", &id.to_string()]).output();
+}
+
+#[test]
+fn resources_of_a_server_have_its_name_before_theirs() {
+    let (_inner, env) = ours_behind_ours();
+    let server = env.serve();
+    server_in(&server, "inner", "ready");
+    let listed = modern(&server, "resources/list", None, json!({})).json();
+    let uris: Vec<_> = listed["result"]["resources"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|resource| resource["uri"].as_str().unwrap())
+        .collect();
+    assert!(uris.contains(&"contract://hello") && uris.contains(&"inner+contract://hello"), "{uris:?}");
+    let read = |uri: &str| modern(&server, "resources/read", Some(uri), json!({"uri": uri})).json();
+    let contents = &read("inner+contract://hello")["result"]["contents"][0];
+    assert_eq!(contents["uri"], "inner+contract://hello");
+    assert!(contents["text"].as_str().unwrap().contains("\"title\": \"hello\""), "{contents}");
+    for missing in ["inner+contract://nothing", "other+contract://hello", "inner+file:///etc/passwd"] {
+        assert!(read(missing)["error"].is_object(), "{missing}");
+    }
+}
+
+#[test]
+fn a_program_in_a_sandbox_reaches_what_it_may_and_nothing_else() {
+    let env = TestEnv::new();
+    for (folder, file) in [("open", "a.txt"), ("closed", "b.txt")] {
+        fs::create_dir(env.path(folder)).unwrap();
+        fs::write(env.path(folder).join(file), "content").unwrap();
+    }
+    // What it finds out when it starts, it says on stderr, which is the last that is known of a program that ends.
+    let tries = "cat open/a.txt >/dev/null 2>&1 && echo read; cat closed/b.txt >/dev/null 2>&1 && echo stolen; \
+                 echo x 2>/dev/null >open/new && echo changed; echo x 2>/dev/null >drop/new && echo written";
+    fs::create_dir(env.path("drop")).unwrap();
+    let script = format!("said=$({tries}); echo $said >&2");
+    let server = |sandbox: Value| {
+        let mut server = json!({"command": "sh", "args": ["-c", script]});
+        if !sandbox.is_null() {
+            server["sandbox"] = sandbox;
+        }
+        fs::write(env.path("countersign.yaml"), json!({"servers": {"program": server}}).to_string()).unwrap();
+        let checked = env.run(&["check", "--json"]);
+        let report: Value = serde_json::from_str(&stdout(&checked)).unwrap();
+        report["servers"][0]["error"].as_str().unwrap().to_owned()
+    };
+    let said = server(json!({"read": ["open"], "write": ["drop"]}));
+    assert!(said.ends_with("it said last: read written"), "{said}");
+    let said = server(Value::Null);
+    assert!(said.ends_with("it said last: read stolen changed written"), "{said}");
+    let said = server(json!({"read": ["nowhere"]}));
+    assert!(said.contains("the sandbox cannot be closed"), "{said}");
+}
+
+#[test]
+fn how_servers_do_is_in_the_metrics_and_the_doctor_tries_them() {
+    let silent = json!({"servers": {"dead": {"command": "no-such-program"}}});
+    let env = toy(&json!([add(), {"name": "bad"}]), &json!({}), &silent);
+    let server = env.serve();
+    server_in(&server, "toy", "ready");
+    let metrics = wait_for("the metrics", || {
+        let text = String::from_utf8(server.get("/metrics").body).unwrap();
+        text.contains("countersign_upstream_up{server=\"toy\"} 1").then_some(text)
+    });
+    assert!(metrics.contains("countersign_upstream_tools{server=\"toy\"} 1"), "{metrics}");
+    assert!(metrics.contains("countersign_upstream_up{server=\"dead\"} 0"), "{metrics}");
+    let tried = env.run(&["doctor", "--json"]);
+    let report: Value = serde_json::from_str(&stdout(&tried)).unwrap();
+    let found = |name: &str| {
+        let checks = report["checks"].as_array().unwrap().iter();
+        checks.clone().find(|check| check["check"] == name).cloned().unwrap_or_default()
+    };
+    assert_eq!(found("server toy")["found"], "2 tools, 1 refused; `countersign check` says why", "{report}");
+    assert_eq!((tried.status.success(), &found("server dead")["ok"]), (false, &json!(false)), "{report}");
 }

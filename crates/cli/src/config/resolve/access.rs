@@ -3,7 +3,8 @@
 use std::collections::{BTreeSet, HashMap};
 use std::net::SocketAddr;
 
-use countersign_contract::{Access, Digest, ToolName};
+use countersign_contract::{Access, ToolName};
+use countersign_transports::TokenHash;
 
 use super::{Checks, item_steps};
 use crate::config::Token;
@@ -31,7 +32,7 @@ impl Checks<'_> {
                 let message = format!("is also the name of `auth.tokens[{first}]`; every caller needs its own");
                 self.report(&at("name"), Aim::Value, message);
             }
-            let hash = *Digest::of_bytes(token.token.expose().as_bytes()).as_bytes();
+            let hash = TokenHash::of(token.token.expose()).to_bytes();
             if let Some(message) = token_mistake(token.token.expose()) {
                 self.report(&at("token"), Aim::Value, message);
             } else if let Some(first) = values.insert(hash, index) {

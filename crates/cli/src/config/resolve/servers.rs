@@ -1,14 +1,15 @@
 //! Upstream servers: each under a name of its own, and reached in exactly one way.
 
 use std::collections::BTreeMap;
+use std::path::PathBuf;
 
 use countersign_contract::ToolName;
-use countersign_upstream::{Prefix, Reach, ServerName, ServerSpec, ToolRules};
+use countersign_upstream::{Prefix, Reach, Sandbox, ServerName, ServerSpec, ToolRules};
 
-use super::{Checks, UNAVAILABLE};
+use super::Checks;
 use crate::config::file::ConfigFile;
 use crate::config::layers::Aim;
-use crate::config::sections::{ServerFile, ServerToolsFile};
+use crate::config::sections::{SandboxFile, ServerFile, ServerToolsFile};
 use crate::config::values::{DurationText, Secret};
 
 /// What a person can look at and find harmless.
@@ -31,8 +32,8 @@ impl Checks<'_> {
     fn server(&mut self, key: &str, name: &str, server: &ServerFile) -> Option<ServerSpec> {
         let parsed = name.parse::<ServerName>().map_err(|error| self.report(&[key, name], Aim::Key, error.to_string()));
         let reach = self.reach(key, name, server);
-        if !server.sandbox.is_empty() {
-            self.report(&[key, name, "sandbox"], Aim::Key, UNAVAILABLE);
+        if server.sandbox.is_some() && server.url.is_some() {
+            self.report(&[key, name, "sandbox"], Aim::Key, "is for a program that is started here");
         }
         let prefix = match (server.prefix.as_deref(), &parsed) {
             (Some("none"), _) => Some(Prefix::None),
@@ -76,6 +77,7 @@ impl Checks<'_> {
                 args: server.args.clone(),
                 env: exposed(&server.env),
                 folder: self.base.to_owned(),
+                sandbox: server.sandbox.as_ref().map(|sandbox| self.sandbox(sandbox)),
             }),
             (None, Some(url)) => {
                 if !(url.starts_with("http://") || url.starts_with("https://")) {
@@ -93,6 +95,11 @@ impl Checks<'_> {
                 None
             }
         }
+    }
+
+    fn sandbox(&self, sandbox: &SandboxFile) -> Sandbox {
+        let here = |paths: &[PathBuf]| paths.iter().map(|path| self.base.join(path)).collect();
+        Sandbox { read: here(&sandbox.read), write: here(&sandbox.write), network: sandbox.network }
     }
 
     fn tool_rules(&mut self, key: &str, name: &str, tools: &ServerToolsFile) -> ToolRules {
