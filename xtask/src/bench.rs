@@ -2,7 +2,10 @@
 //!
 //! What is compared is the ratio of medians over the rounds; CPU per call is preferred to calls a second.
 
+mod fetch;
 mod files;
+mod gateway;
+mod grep;
 mod hello;
 mod load;
 mod mcp;
@@ -24,8 +27,14 @@ pub(crate) enum Subject {
     Hello(Options),
     /// The same call over MCP, on stdio and on stateless HTTP, against the bare SDK
     Mcp(Options),
+    /// The same call of an upstream server's tool, against calling it directly and through other gateways
+    Gateway(Options),
     /// A small and a large file read over MCP on stdio, against the reference filesystem server
     Files(Options),
+    /// A page fetched over MCP on stdio, against the reference fetch server
+    Fetch(Options),
+    /// A search in a tree of 52,000 files over MCP on stdio, against ripgrep
+    Grep(Options),
     /// Tasks added and listed over REST, against the disk, SQLite alone and a short list
     Tasks(Options),
 }
@@ -50,7 +59,10 @@ pub(crate) fn run(workspace: &Workspace, subject: &Subject) -> anyhow::Result<Ve
     match subject {
         Subject::Hello(options) => hello::run(workspace, options),
         Subject::Mcp(options) => mcp::run(workspace, options),
+        Subject::Gateway(options) => gateway::run(workspace, options),
         Subject::Files(options) => files::run(workspace, options),
+        Subject::Fetch(options) => fetch::run(workspace, options),
+        Subject::Grep(options) => grep::run(workspace, options),
         Subject::Tasks(options) => tasks::run(workspace, options),
     }
 }
@@ -91,6 +103,8 @@ enum Wire<'a> {
     },
     /// A call of the tool `hello`, each request on its own.
     McpOverHttp,
+    /// After the handshake of the older protocol, and in the session that came of it.
+    OldMcpOverHttp,
     McpOverStdio,
     /// A call of another tool, after the handshake of the older protocol: not every server knows the newer one.
     ToolOverStdio {

@@ -12,9 +12,9 @@ use std::sync::Arc;
 
 use anyhow::Context as _;
 use countersign_contract::{AnyTool, Contract, contract_file, contracts_markdown, examples_markdown};
-use countersign_repo::{AppendOnly, Root};
-use countersign_store::Tasks;
-use countersign_tools::Materials;
+use countersign_repo::{AppendOnly, Places, Root, Sandbox};
+use countersign_store::{Accesses, Tasks};
+use countersign_tools::{Materials, SystemAudit, Web, WebSettings};
 use serde_json::Value;
 
 use crate::workspace::{Profile, Workspace};
@@ -106,7 +106,11 @@ fn generate(workspace: &Workspace) -> anyhow::Result<Vec<Generated>> {
 fn tools(path: &Path) -> anyhow::Result<Vec<Arc<dyn AnyTool>>> {
     let root = Arc::new(Root::open(path, &[]).context("cannot open the workspace")?);
     let memory = Arc::new(AppendOnly::new(path, path, path));
-    Ok(countersign_tools::all(&Materials { root, memory, tasks: Tasks::nowhere() })?)
+    let (tasks, accesses) = (Tasks::nowhere(), Accesses::nowhere());
+    let nowhere = Places { root: path.into(), hidden: Vec::new(), guarded: Vec::new(), notes: path.into() };
+    let (sandbox, system_audit) = (Arc::new(Sandbox::new(nowhere)), SystemAudit::default());
+    let web = Arc::new(Web::new(WebSettings::default()));
+    Ok(countersign_tools::all(&Materials { root, memory, tasks, accesses, sandbox, system_audit, web })?)
 }
 
 fn from_tools(tools: &[Arc<dyn AnyTool>]) -> Vec<Generated> {

@@ -1,18 +1,22 @@
 //! `cargo xtask conformance`: the official conformance suite of MCP against our servers.
 //!
-//! `server` is a fixture that has what every scenario asks for by name, behind our real transport and gate; `product`
-//! is the program itself, with those scenarios that do without. The last line is `passed/required`.
+//! `server` is a fixture that has what every scenario asks for by name, behind our real transport and gate; `gateway` is
+//! the program with that fixture as its upstream server; `client` is our connector; `product` is the program itself,
+//! with those scenarios that do without. The last line is `passed/required`.
 
+mod gateway;
 mod product;
 mod results;
 mod suite;
 
 use std::fmt::{self, Display, Formatter};
 use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, bail};
 use clap::ValueEnum;
 
+use self::gateway::Gateway;
 use self::results::Judgement;
 use self::suite::{Run, Suite, Which};
 use crate::process::Server;
@@ -33,6 +37,10 @@ pub(crate) struct Options {
 pub(crate) enum Subject {
     /// A fixture server behind our transport and gate, with all required scenarios
     Server,
+    /// `countersign serve` with that fixture as an upstream server, with all required scenarios
+    Gateway,
+    /// How we connect upstream servers, with the required scenarios that need no OAuth
+    Client,
     /// `countersign serve`, with the required scenarios that ask for nothing by name
     Product,
 }
@@ -90,7 +98,7 @@ pub(crate) fn run(workspace: &Workspace, options: &Options) -> anyhow::Result<Ve
 /// Everything, for `cargo xtask test`.
 pub(crate) fn run_all(workspace: &Workspace, node: &Node) -> anyhow::Result<Verdict> {
     let mut all = Verdict::Good;
-    for subject in [Subject::Server, Subject::Product] {
+    for subject in [Subject::Server, Subject::Gateway, Subject::Client, Subject::Product] {
         if measure(workspace, node, subject, &Revision::ALL)? == Verdict::Bad {
             all = Verdict::Bad;
         }
@@ -100,26 +108,49 @@ pub(crate) fn run_all(workspace: &Workspace, node: &Node) -> anyhow::Result<Verd
 
 fn measure(workspace: &Workspace, node: &Node, subject: Subject, revisions: &[Revision]) -> anyhow::Result<Verdict> {
     let suite = Suite::new(node);
-    let (binary, arguments): (_, &[&str]) = match subject {
-        Subject::Server => (workspace.build_example("countersign-transports", "conformance")?, &["127.0.0.1:0"]),
-        Subject::Product => {
-            (workspace.build("countersign", "countersign", Profile::Debug)?, &["serve", "--listen", "127.0.0.1:0"])
-        }
-    };
     let mut total = Score::default();
     for &revision in revisions {
         // A server for each, so that what one revision left behind cannot help or hurt the other.
         let folder = tempfile::tempdir().context("cannot create a temporary folder")?;
-        let server = Server::start(&binary, arguments, folder.path())?;
         let score = match subject {
-            Subject::Server => whole(&suite, server.address(), revision)?,
-            Subject::Product => one_by_one(&suite, server.address(), revision)?,
+            Subject::Server => {
+                let server = Server::start(&fixture(workspace)?, &["127.0.0.1:0"], folder.path())?;
+                whole(&suite, server.address(), revision)?
+            }
+            Subject::Gateway => {
+                let program = workspace.build("countersign", "countersign", Profile::Debug)?;
+                let gateway = Gateway::start(&fixture(workspace)?, &program, folder.path())?;
+                whole(&suite, gateway.address(), revision)?
+            }
+            Subject::Client => {
+                let client = workspace.build_example("countersign-upstream", "conformance_client")?;
+                as_client(&suite, &client, revision)?
+            }
+            Subject::Product => {
+                let program = workspace.build("countersign", "countersign", Profile::Debug)?;
+                let server = Server::start(&program, &["serve", "--listen", "127.0.0.1:0"], folder.path())?;
+                one_by_one(&suite, server.address(), revision)?
+            }
         };
         talk::say(format_args!("{}: {score}", revision.as_str()));
         total.add(score);
     }
     talk::say(total);
     Ok(total.verdict())
+}
+
+fn fixture(workspace: &Workspace) -> anyhow::Result<PathBuf> {
+    workspace.build_example("countersign-transports", "conformance")
+}
+
+/// Each scenario is a server of its own.
+fn as_client(suite: &Suite, client: &Path, revision: Revision) -> anyhow::Result<Score> {
+    let mut total = Score::default();
+    for scenario in suite.required_of_clients(revision)? {
+        let run = suite.run_client(client, revision, &scenario)?;
+        total.add(score(&run, &[(&scenario, run.judge(&scenario, &[]))]));
+    }
+    Ok(total)
 }
 
 /// Everything that the revision requires, in one run of the suite.

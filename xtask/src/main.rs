@@ -5,6 +5,7 @@
 mod bench;
 mod codegen;
 mod conformance;
+mod http;
 mod process;
 mod programs;
 mod talk;

@@ -6,6 +6,7 @@
 mod node;
 mod postgres;
 mod python;
+mod ripgrep;
 
 use std::fs;
 use std::io::ErrorKind;
@@ -16,6 +17,7 @@ use anyhow::Context as _;
 pub(crate) use self::node::Node;
 pub(crate) use self::postgres::Postgres;
 pub(crate) use self::python::Python;
+pub(crate) use self::ripgrep::Ripgrep;
 
 /// Says which versions are installed; written last, so that half an installation is none.
 const STAMP: &str = "pinned.txt";

@@ -5,7 +5,9 @@
 mod clients;
 mod deny;
 mod extending;
+mod grep;
 mod peers;
+mod upstreams;
 
 use std::process::Command;
 use std::time::{Duration, Instant};
@@ -19,10 +21,11 @@ use crate::{Verdict, codegen, conformance, process, talk, tidy};
 pub(crate) const ABOUT: &str = "\
 Run every check there is, the same here and in CI: format, lints, tidy, tests, generated files, what \
 docs/extending.md tells people to do (extending), dependencies (`cargo deny`), the schemas and the HTTP interface \
-against other people's validators (peers), MCP against other people's clients (clients) and against the official \
-conformance suite (conformance).
+against other people's validators (peers), other people's servers and misbehaving ones behind ours (upstreams), MCP \
+against other people's clients (clients) and against the official conformance suite (conformance), and searches \
+against ripgrep itself (grep).
 
-What is missing is set up under target/xtask: cargo-deny by `cargo install`, the others' programs in a Python \
+What is missing is set up under target/xtask: cargo-deny and ripgrep by `cargo install`, the others' programs in a Python \
 environment and from npm, with a Node of their own where the installed one is too old. PostgreSQL 14 or later is the \
 machine's own; where there is none, root gets it from apt-get. The tests have a server of their own, which ends with \
 them. Where something cannot be had, the step is skipped with the reason, and of the tests only those on PostgreSQL; \
@@ -39,7 +42,8 @@ pub(crate) struct Options {
     /// More rounds: sets `COUNTERSIGN_LONG=1` for the tests
     #[arg(long)]
     long: bool,
-    /// Run these steps only: fmt, clippy, tidy, test, doc, codegen, extending, deny, peers, clients, conformance
+    /// Run these steps only: fmt, clippy, tidy, test, doc, codegen, extending, deny, peers, upstreams, clients,
+    /// conformance, grep
     #[arg(long, value_name = "STEP", value_parser = STEPS.map(|step| step.name))]
     only: Vec<String>,
     /// A skipped step is a failure
@@ -84,7 +88,7 @@ enum Needs {
     Peers,
 }
 
-const STEPS: [Step; 11] = [
+const STEPS: [Step; 13] = [
     Step { name: "fmt", needs: Needs::Cargo, run: |workspace, _| cargo(workspace, &["fmt", "--all", "--check"]) },
     Step {
         name: "clippy",
@@ -106,8 +110,10 @@ const STEPS: [Step; 11] = [
     Step { name: "extending", needs: Needs::Cargo, run: |workspace, _| extending::run(workspace) },
     Step { name: "deny", needs: Needs::Peers, run: |workspace, _| deny::run(workspace) },
     Step { name: "peers", needs: Needs::Peers, run: peers::run },
+    Step { name: "upstreams", needs: Needs::Peers, run: |workspace, _| upstreams::run(workspace) },
     Step { name: "clients", needs: Needs::Peers, run: |workspace, _| clients::run(workspace) },
     Step { name: "conformance", needs: Needs::Peers, run: |workspace, _| conformant(workspace) },
+    Step { name: "grep", needs: Needs::Peers, run: grep::run },
 ];
 
 pub(crate) fn run(workspace: &Workspace, options: &Options) -> Verdict {

@@ -112,7 +112,7 @@ impl Case {
 }
 
 /// For the shell that the load generator starts the server with.
-fn line(command: &Command) -> String {
+pub(super) fn line(command: &Command) -> String {
     let words = std::iter::once(command.get_program()).chain(command.get_args());
     words.map(|word| quoted(Path::new(word))).collect::<Vec<_>>().join(" ")
 }

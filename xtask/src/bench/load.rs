@@ -73,6 +73,11 @@ impl Loader {
         built(workspace, &folder.join("..").join(SDK_SERVER), SDK_SERVER)
     }
 
+    /// A program of ours that is built by itself: what it depends on is not for the workspace.
+    pub(super) fn own(workspace: &Workspace, folder: &str, name: &str) -> anyhow::Result<PathBuf> {
+        built(workspace, &workspace.root().join(folder), name)
+    }
+
     /// One turn: starts the server, measures every level, ends the server.
     pub(super) fn measure(
         &self,
@@ -85,7 +90,9 @@ impl Loader {
         let said = scene.folder.join("stderr.log");
         let mut command = match question.wire {
             Wire::ToolOverStdio { .. } => Command::new(&self.pipe_client),
-            Wire::Rest { .. } | Wire::McpOverHttp | Wire::McpOverStdio => Command::new(&self.program),
+            Wire::Rest { .. } | Wire::McpOverHttp | Wire::OldMcpOverHttp | Wire::McpOverStdio => {
+                Command::new(&self.program)
+            }
         };
         match question.wire {
             Wire::Rest { path, body, expected } => {
@@ -93,16 +100,17 @@ impl Loader {
                 command.args(["--body", body, "--spawn", server]);
                 command.args(expected.iter().flat_map(|text| ["--expect", text]));
             }
-            Wire::McpOverHttp => {
+            Wire::McpOverHttp | Wire::OldMcpOverHttp => {
+                let protocol = if matches!(question.wire, Wire::McpOverHttp) { MODERN } else { OLD };
                 command.arg("--http").arg(format!("http://127.0.0.1:{}/mcp", scene.port)).args(["--spawn", server]);
-                command.args(HELLO);
+                command.args(HELLO).args(["--protocol", protocol]);
             }
             Wire::McpOverStdio => {
-                command.args(["--stdio", server]).args(HELLO);
+                command.args(["--stdio", server]).args(HELLO).args(["--protocol", MODERN]);
             }
             Wire::ToolOverStdio { tool, arguments, expected } => {
                 command.args(["--stdio", server, "--tool", tool, "--args", arguments, "--expect", expected]);
-                command.args(["--protocol", "2025-11-25"]);
+                command.args(["--protocol", OLD]);
             }
         }
         command.args(["--concurrency", &levels.join(",")]);
@@ -116,7 +124,9 @@ impl Loader {
     }
 }
 
-const HELLO: [&str; 6] = ["--tool", "hello", "--args", r#"{"name":"@N@"}"#, "--protocol", "2026-07-28"];
+const HELLO: [&str; 4] = ["--tool", "hello", "--args", r#"{"name":"@N@"}"#];
+const MODERN: &str = "2026-07-28";
+const OLD: &str = "2025-11-25";
 
 /// Built from a copy: cargo writes a lockfile beside the manifest, and that folder is not ours (or read-only).
 fn built(workspace: &Workspace, folder: &Path, name: &str) -> anyhow::Result<PathBuf> {

@@ -166,12 +166,7 @@ impl Server {
             if available.is_empty() {
                 bail!("the server ended");
             }
-            // A line ends where a block ends, but for the last: looked for by the block, from its end.
-            let end = if available.ends_with(b"\n") && !available[..available.len() - 1].contains(&b'\n') {
-                Some(available.len() - 1)
-            } else {
-                available.iter().position(|byte| *byte == b'\n')
-            };
+            let end = memchr::memchr(b'\n', available);
             let taken = end.map_or(available.len(), |end| end + 1);
             std::io::BufRead::consume(&mut self.output, taken);
             length += taken;

@@ -12,8 +12,8 @@ YAML, every key optional. The file is `--config FILE`, else `$COUNTERSIGN_CONFIG
 `countersign config check` reports all mistakes at once, `countersign config show` what holds. The same as a JSON Schema
 for editors: [`contracts/config.schema.json`](../contracts/config.schema.json).
 
-This version refuses `auth.oauth`, `llm`, `servers`, `mcpServers` and any `database` but `sqlite`: they are not available
-yet. Keys of tools that are not available yet (`context`, `contracts`, `file_io`, `system_audit`, `web_fetch`) are
+This version refuses `auth.oauth` and `llm`: they are not available yet. Keys of tools that are
+not available yet (`context`, `file_io`, `system_audit`), `contracts.overlays` and `contracts.lockfile` are
 checked and have no effect.
 
 | key | default | meaning |

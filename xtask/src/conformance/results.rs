@@ -88,10 +88,10 @@ impl Check {
     }
 }
 
-/// `ping` for `server-ping-2026-11-15T07-16-19-999Z`.
+/// `ping` for `server-ping-2026-11-15T07-16-19-999Z`; of a client, without the first word.
 fn scenario_of(folder: &str) -> Option<&str> {
     const TIME: &str = "-2026-11-15T07-16-19-999Z";
-    let rest = folder.strip_prefix("server-")?;
+    let rest = folder.strip_prefix("server-").unwrap_or(folder);
     let (scenario, time) = rest.split_at_checked(rest.len().checked_sub(TIME.len())?)?;
     let same = |(found, pattern): (u8, u8)| found == pattern || found.is_ascii_digit() && pattern.is_ascii_digit();
     (!scenario.is_empty() && time.bytes().zip(TIME.bytes()).all(same)).then_some(scenario)
@@ -155,8 +155,8 @@ mod tests {
         for (folder, scenario) in [
             ("server-server-stateless-2026-11-15T07-16-19-999Z", Some("server-stateless")),
             ("server-json-schema-2020-12-2026-01-02T03-04-05-006Z", Some("json-schema-2020-12")),
-            ("server-2026-11-15T07-16-19-999Z", None),
-            ("ping-2026-11-15T07-16-19-999Z", None),
+            ("server--2026-11-15T07-16-19-999Z", None),
+            ("ping-2026-11-15T07-16-19-999Z", Some("ping")),
             ("server-ping", None),
             ("server-ping-2026-11-15T07:16:19.999Z", None),
         ] {

@@ -40,9 +40,30 @@ impl<'n> Suite<'n> {
 
     /// The scenarios that a server has to pass; the suite runs more than these.
     pub(super) fn required(&self, revision: Revision) -> anyhow::Result<Vec<String>> {
+        Ok(self.requirements(revision)?.server)
+    }
+
+    /// Those that a client has to pass which does not log in by OAuth.
+    pub(super) fn required_of_clients(&self, revision: Revision) -> anyhow::Result<Vec<String>> {
+        let all = self.requirements(revision)?.client;
+        Ok(all.into_iter().filter(|name| !name.starts_with("auth/")).collect())
+    }
+
+    fn requirements(&self, revision: Revision) -> anyhow::Result<Requirements> {
         let file = self.node.file(PACKAGE, &format!("requirements/{}.yaml", revision.as_str()));
         let text = fs::read_to_string(&file).with_context(|| format!("cannot read `{}`", file.display()))?;
         requirements(&text)
+    }
+
+    /// One scenario, with a client that is given the URL of the suite's server.
+    pub(super) fn run_client(&self, client: &Path, revision: Revision, scenario: &str) -> anyhow::Result<Run> {
+        let folder = tempfile::tempdir().context("cannot create a temporary folder")?;
+        let mut command = self.node.command(&self.program());
+        command.arg("client").arg("--command").arg(client);
+        command.args(["--scenario", scenario, "--spec-version", revision.as_str()]);
+        command.arg("--output-dir").arg(folder.path());
+        let ended = process::within(RUN, &mut command)?;
+        Ok(Run { ended, results: results::read(folder.path())? })
     }
 
     pub(super) fn run(&self, server: SocketAddr, revision: Revision, which: Which<'_>) -> anyhow::Result<Run> {
@@ -92,14 +113,15 @@ fn asking(command: &mut Command, server: SocketAddr, revision: Revision, which: 
     command.args(["--timeout", &SCENARIO.as_millis().to_string()]).arg("--output-dir").arg(results);
 }
 
-fn requirements(text: &str) -> anyhow::Result<Vec<String>> {
-    /// The rest of the file is about clients and about what counts for nothing.
-    #[derive(Deserialize)]
-    struct Requirements {
-        server: Vec<String>,
-    }
-    let requirements: Requirements = serde_saphyr::from_str(text).context("cannot understand the requirements")?;
-    Ok(requirements.server)
+/// The rest of the file is about what counts for nothing.
+#[derive(Debug, Deserialize)]
+struct Requirements {
+    server: Vec<String>,
+    client: Vec<String>,
+}
+
+fn requirements(text: &str) -> anyhow::Result<Requirements> {
+    serde_saphyr::from_str(text).context("cannot understand the requirements")
 }
 
 #[cfg(test)]
@@ -110,7 +132,11 @@ mod tests {
     fn only_what_is_required_of_servers_counts() {
         let text = "# Frozen.\nserver:\n  - ping\n  - tools-list\nclient:\n  - initialize\n\
                     not_scored:\n  - scenario: json-schema-2020-12\n    leg: server\n    reason: pending\n    note: >-\n      later\n";
-        assert_eq!(requirements(text).unwrap(), ["ping", "tools-list"]);
+        let required = requirements(text).unwrap();
+        assert_eq!(
+            (required.server, required.client),
+            (vec!["ping".into(), "tools-list".into()], vec!["initialize".into()])
+        );
         assert!(requirements("client: []").is_err());
     }
 

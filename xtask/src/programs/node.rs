@@ -15,11 +15,13 @@ use crate::workspace::Workspace;
 use crate::{process, talk};
 
 /// What is installed, pinned: a new release must not turn a green tree red.
-const PINNED: [&str; 6] = [
+const PINNED: [&str; 8] = [
     "@modelcontextprotocol/client@2.4.0",
     "@modelcontextprotocol/conformance@0.2.0-alpha.12",
     "@modelcontextprotocol/inspector@2.12.0",
+    "@modelcontextprotocol/server-everything@2026.8.31",
     "@modelcontextprotocol/server-filesystem@2026.8.31",
+    "@modelcontextprotocol/server-memory@2026.8.31",
     "ajv@8.20.0",
     "ajv-formats@3.0.1",
 ];
@@ -70,6 +72,16 @@ impl Node {
     /// A file of an installed package.
     pub(crate) fn file(&self, package: &str, path: &str) -> PathBuf {
         self.folder.join("node_modules").join(package).join(path)
+    }
+
+    /// Node itself.
+    pub(crate) fn path(&self) -> &Path {
+        &self.program
+    }
+
+    /// Where the packages are.
+    pub(crate) fn packages(&self) -> PathBuf {
+        self.folder.join("node_modules")
     }
 
     pub(crate) fn command(&self, script: &Path) -> Command {

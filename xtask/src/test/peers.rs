@@ -4,21 +4,17 @@
 //! All are Python programs; without Python or a registry the step is skipped.
 
 use std::fs;
-use std::io::{Read as _, Write as _};
-use std::net::{SocketAddr, TcpStream};
+use std::net::SocketAddr;
 use std::path::Path;
 use std::process::Command;
-use std::time::Duration;
 
-use anyhow::{Context as _, bail};
+use anyhow::Context as _;
 
 use super::{Outcome, Rounds, finish};
+use crate::http::get;
 use crate::process::{self, Server};
 use crate::programs::Python;
 use crate::workspace::{Profile, Workspace};
-
-/// How long one answer may take.
-const PATIENCE: Duration = Duration::from_secs(10);
 
 pub(super) fn run(workspace: &Workspace, rounds: Rounds) -> anyhow::Result<Outcome> {
     let python = match Python::set_up(workspace) {
@@ -29,6 +25,9 @@ pub(super) fn run(workspace: &Workspace, rounds: Rounds) -> anyhow::Result<Outco
     process::succeed(python.script(&schemas).arg(workspace.root().join("contracts")))?;
     let binary = workspace.build("countersign", "countersign", Profile::Debug)?;
     let folder = tempfile::tempdir().context("cannot create a temporary folder")?;
+    // Whatever is made up there: nobody outside this machine is asked for anything.
+    let config = "web_fetch: {allowed_domains: [\"127.0.0.1\"]}\n";
+    fs::write(folder.path().join("countersign.yaml"), config).context("cannot write the configuration")?;
     let server = Server::start(&binary, &["serve", "--listen", "127.0.0.1:0"], folder.path())?;
     let document = folder.path().join("openapi.json");
     fs::write(&document, get(server.address(), "/openapi.json")?).context("cannot keep openapi.json")?;
@@ -52,48 +51,4 @@ fn fuzz(python: &Python, config: &Path, server: SocketAddr, folder: &Path, round
     // It leaves its notes where it runs.
     command.current_dir(folder);
     command
-}
-
-/// The body of one answer. HTTP/1.0, so that it ends with the connection and is not cut into chunks.
-fn get(server: SocketAddr, path: &str) -> anyhow::Result<String> {
-    let mut answer = String::new();
-    let mut stream = TcpStream::connect_timeout(&server, PATIENCE).context("cannot connect")?;
-    stream.set_read_timeout(Some(PATIENCE)).context("cannot set a timeout")?;
-    let request = format!("GET {path} HTTP/1.0\r\nHost: {server}\r\n\r\n");
-    stream.write_all(request.as_bytes()).context("cannot ask")?;
-    stream.read_to_string(&mut answer).with_context(|| format!("cannot read the answer to GET {path}"))?;
-    let (head, body) = answer.split_once("\r\n\r\n").unwrap_or((answer.as_str(), ""));
-    let status = head.lines().next().unwrap_or_default();
-    if status.split(' ').nth(1) != Some("200") {
-        bail!("GET {path} answered `{status}`");
-    }
-    Ok(body.to_owned())
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use std::net::TcpListener;
-    use std::thread;
-
-    #[test]
-    fn an_answer_is_read_to_its_end() {
-        assert_eq!(ask("HTTP/1.0 200 OK\r\ncontent-length: 2\r\n\r\n{}").unwrap(), "{}");
-        let err = ask("HTTP/1.0 404 Not Found\r\n\r\n").unwrap_err();
-        assert_eq!(err.to_string(), "GET /openapi.json answered `HTTP/1.0 404 Not Found`");
-    }
-
-    fn ask(answer: &'static str) -> anyhow::Result<String> {
-        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-        let address = listener.local_addr().unwrap();
-        let server = thread::spawn(move || {
-            let (mut stream, _) = listener.accept().unwrap();
-            let mut request = [0; 1024];
-            let _ = stream.read(&mut request).unwrap();
-            stream.write_all(answer.as_bytes()).unwrap();
-        });
-        let body = get(address, "/openapi.json");
-        server.join().unwrap();
-        body
-    }
 }

@@ -23,13 +23,14 @@ const CONTRACT: &str = "countersign-contract";
 const ANY: &[&str] = &["*"];
 
 /// Other people's crates that only some of ours may use.
-const EXTERNALS: [(&str, &[&str]); 7] = [
+const EXTERNALS: [(&str, &[&str]); 8] = [
     ("anyhow", &["countersign", "xtask"]),
     ("axum", &["xtask"]),
-    ("hyper", &["countersign-transports", "xtask"]),
-    ("hyper-util", &["countersign-transports", "xtask"]),
+    ("hyper", &["countersign-tools", "countersign-transports", "xtask"]),
+    ("hyper-util", &["countersign-tools", "countersign-transports", "xtask"]),
     ("reqwest", &["countersign-upstream"]),
     ("rmcp", &["countersign-host", "countersign-transports"]),
+    ("rusqlite", &["countersign-store"]),
     ("sqlx", &["countersign-store"]),
 ];
 
