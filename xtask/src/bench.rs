@@ -103,6 +103,10 @@ enum Wire<'a> {
     },
     /// A call of the tool `hello`, each request on its own.
     McpOverHttp,
+    /// The list of tools, which must contain this name.
+    ListOverHttp {
+        expected: &'static str,
+    },
     /// After the handshake of the older protocol, and in the session that came of it.
     OldMcpOverHttp,
     McpOverStdio,

@@ -37,6 +37,12 @@ const OTHERS: [(&str, &str, Wire<'_>); 3] = [
     (FASTMCP, "fastmcp==4.1.0", Wire::OldMcpOverHttp),
 ];
 
+/// A long list: so many servers with so many tools each. The last tool of the last server has to be in it.
+const SERVERS: u16 = 50;
+const TOOLS: u16 = 20;
+const LAST: &str = "s49__hello_19";
+const LIST: Question<'_> = Question { wire: Wire::ListOverHttp { expected: LAST }, callers: &[ALONE], warmup: 300 };
+
 /// How the gateways reach the upstream server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Upstream {
@@ -76,7 +82,24 @@ pub(super) fn run(workspace: &Workspace, options: &Options) -> anyhow::Result<Ve
             verdict = Verdict::Bad;
         }
     }
+    let longest = Contender { name: OURS, question: LIST, prepare: Box::new(|scene| programs.many_servers(scene)) };
+    let measured = in_turns(&loader, &[longest], options)?;
+    if report_list(&measured, options)? == Verdict::Bad {
+        verdict = Verdict::Bad;
+    }
     Ok(verdict)
+}
+
+fn report_list(measured: &[Measured], options: &Options) -> anyhow::Result<Verdict> {
+    let title = "gateway, 50 servers with 20 tools each";
+    let mut report = Report::new(title, options, LIST.callers, measured);
+    let p50 = report.server(OURS).map_or(f64::NAN, |server| server.p50_ms(ALONE));
+    report.targets = vec![Target::new("tools/list, p50, 1 caller, ms", p50, 5.0)];
+    if !options.json {
+        talk::say(format_args!("\n{title}\n"));
+    }
+    report.print(options)?;
+    Ok(report.verdict())
 }
 
 impl Programs {
@@ -138,6 +161,16 @@ impl Programs {
             format!("{{command: {:?}, prefix: none}}", self.upstream_text()?)
         };
         serve(&self.countersign, scene, &format!("tools: []\nservers:\n  hello: {server}\n"))
+    }
+
+    /// One upstream server that stands for all of them.
+    fn many_servers(&self, scene: &Scene<'_>) -> anyhow::Result<String> {
+        let port = free_port()?;
+        let server = |number| format!("  s{number}: {{url: \"http://127.0.0.1:{port}/mcp\"}}\n");
+        let servers: String = (0..SERVERS).map(server).collect();
+        let gateway = serve(&self.countersign, scene, &format!("tools: []\nservers:\n{servers}"))?;
+        let both = format!("{} {port} {TOOLS} & sleep 0.2; exec {gateway}", quoted(&self.upstream));
+        Ok(format!("sh -c {}", quoted(Path::new(&both))))
     }
 
     fn other(&self, name: &str, python: &Python, scene: &Scene<'_>) -> anyhow::Result<String> {

@@ -1,21 +1,23 @@
-//! `cargo xtask bench grep`: `grep_codebase` over MCP on stdio, against ripgrep as a process, on the same tree in memory.
+//! `cargo xtask bench grep`: `grep_codebase` over MCP on stdio, as it is shipped, against ripgrep as a process, on the same
+//! tree in memory; and how long the tools of the Context documents take on a project of 500 files.
 //!
 //! ripgrep's start is part of its time, as it is of everybody's who calls it; what it is by itself is printed, too. Ours
-//! answers with the first fifty occurrences and their context besides counting them all, and keeps its log and its audit
-//! log, as it is shipped.
+//! answers with the first fifty occurrences and their context besides counting them all.
 
+mod reading;
+mod session;
 mod tree;
 
-use std::fs;
-use std::io::{BufRead as _, BufReader, Read as _, Write as _};
+use std::io::Read as _;
 use std::path::Path;
-use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
+use std::process::Stdio;
 use std::time::{Duration, Instant};
 
-use anyhow::{Context as _, bail, ensure};
+use anyhow::{Context as _, ensure};
 use serde::Serialize;
-use serde_json::{Value, json};
+use serde_json::json;
 
+use self::session::Session;
 use super::Options;
 use super::report::{Target, median};
 use crate::programs::Ripgrep;
@@ -60,6 +62,7 @@ struct Results {
     bench: &'static str,
     rounds: u32,
     files: u64,
+    project: Vec<reading::Measured>,
     ripgrep_start_ms: f64,
     cases: Vec<Measured>,
     targets: Vec<Target>,
@@ -69,6 +72,7 @@ struct Results {
 #[derive(Debug, Serialize)]
 struct Measured {
     case: &'static str,
+    files: u64,
     occurrences: u64,
     ours_ms: f64,
     count_matches_ms: f64,
@@ -83,21 +87,24 @@ pub(super) fn run(workspace: &Workspace, options: &Options) -> anyhow::Result<Ve
     talk::note(format_args!("a tree of {} files", tree::FILES));
     tree::plant(&tree)?;
     let mut session = Session::start(&countersign, &tree, folder.path())?;
+    let project = reading::measure(&countersign, folder.path(), options.rounds)?;
     let mut results = Results {
         bench: "grep",
         rounds: options.rounds,
         files: 0,
+        project,
         ripgrep_start_ms: median((0..20).map(|_| start_of(&ripgrep))),
         cases: Vec::new(),
         targets: Vec::new(),
     };
+    results.targets.extend(reading::targets(&results.project));
     for case in &CASES {
         let measured = in_turns(case, &ripgrep, &tree, &mut session, options.rounds)?;
+        results.files = measured.files;
         results.targets.push(Target::new(case.counted, measured.ours_ms / measured.count_matches_ms, COUNTED));
         results.targets.push(Target::new(case.shown, measured.ours_ms / measured.json_ms, SHOWN));
         results.cases.push(measured);
     }
-    results.files = session.files;
     results.print(options)?;
     Ok(Target::verdict(&results.targets))
 }
@@ -110,10 +117,13 @@ fn in_turns(
     session: &mut Session,
     rounds: u32,
 ) -> anyhow::Result<Measured> {
-    let (mut ours, mut counted, mut shown, mut occurrences) = (Vec::new(), Vec::new(), Vec::new(), 0);
+    let (mut ours, mut counted, mut shown) = (Vec::new(), Vec::new(), Vec::new());
+    let (mut files, mut occurrences) = (0, 0);
     for round in 0..=rounds {
         talk::note(format_args!("{}: round {round} of {rounds}", case.title));
-        let (took, total) = session.grep(case.pattern)?;
+        let arguments = json!({"pattern": case.pattern, "caseSensitive": true});
+        let (took, answer) = session.call("grep_codebase", &arguments)?;
+        let total = answer["totalMatches"].as_u64().context("no total")?;
         let (count_took, printed) = rg(ripgrep, tree, &["--count-matches", "-e", case.pattern])?;
         let theirs = total_of(&printed)?;
         ensure!(total == theirs, "`{}`: {total} occurrences, ripgrep has {theirs}", case.pattern);
@@ -124,9 +134,11 @@ fn in_turns(
             }
         }
         occurrences = total;
+        files = answer["filesSearched"].as_u64().context("no number of files")?;
     }
     Ok(Measured {
         case: case.title,
+        files,
         occurrences,
         ours_ms: median(ours.into_iter()),
         count_matches_ms: median(counted.into_iter()),
@@ -166,68 +178,6 @@ fn total_of(printed: &[u8]) -> anyhow::Result<u64> {
     text.lines().map(|line| count(line).with_context(|| format!("no count in `{line}`"))).sum()
 }
 
-/// `countersign mcp` on the tree.
-struct Session {
-    child: Child,
-    input: ChildStdin,
-    output: BufReader<ChildStdout>,
-    id: u64,
-    files: u64,
-}
-
-impl Session {
-    fn start(binary: &Path, tree: &Path, folder: &Path) -> anyhow::Result<Self> {
-        let config = folder.join("countersign.yaml");
-        let limits = json!({"rate_per_minute": {"grep_codebase": 0}});
-        let keys = json!({"root": tree, "data_dir": folder.join("data"), "limits": limits});
-        fs::write(&config, keys.to_string()).context("cannot write the configuration")?;
-        let mut command = Command::new(binary);
-        command.arg("mcp").arg("--config").arg(&config).stdin(Stdio::piped()).stdout(Stdio::piped());
-        let mut child = command.stderr(Stdio::null()).spawn().context("cannot run countersign")?;
-        let input = child.stdin.take().context("no stdin")?;
-        let output = BufReader::new(child.stdout.take().context("no stdout")?);
-        let mut session = Self { child, input, output, id: 0, files: 0 };
-        let client = json!({"name": "bench", "version": "1"});
-        let hello = json!({"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": client});
-        session.ask("initialize", &hello)?;
-        writeln!(session.input, "{}", json!({"jsonrpc": "2.0", "method": "notifications/initialized"}))?;
-        Ok(session)
-    }
-
-    /// How long until the answer is here, and how many occurrences it tells of.
-    fn grep(&mut self, pattern: &str) -> anyhow::Result<(Duration, u64)> {
-        let arguments = json!({"pattern": pattern, "caseSensitive": true});
-        let start = Instant::now();
-        let result = self.ask("tools/call", &json!({"name": "grep_codebase", "arguments": arguments}))?;
-        let took = start.elapsed();
-        let result = serde_json::from_str::<Value>(&result).context("the answer is no JSON")?;
-        let answer = &result["result"]["structuredContent"];
-        self.files = answer["filesSearched"].as_u64().with_context(|| format!("no result: {result}"))?;
-        Ok((took, answer["totalMatches"].as_u64().context("no total")?))
-    }
-
-    /// The answer's line, unread: that is not the server's work.
-    fn ask(&mut self, method: &str, params: &Value) -> anyhow::Result<String> {
-        self.id += 1;
-        writeln!(self.input, "{}", json!({"jsonrpc": "2.0", "id": self.id, "method": method, "params": params}))?;
-        let mut line = String::new();
-        while self.output.read_line(&mut line)? > 0 {
-            if line.contains(&format!("\"id\":{}", self.id)) {
-                return Ok(line);
-            }
-            line.clear();
-        }
-        bail!("the server ended")
-    }
-}
-
-impl Drop for Session {
-    fn drop(&mut self) {
-        let _ = self.child.kill();
-        let _ = self.child.wait();
-    }
-}
-
 impl Results {
     fn print(&self, options: &Options) -> anyhow::Result<()> {
         if options.json {
@@ -236,11 +186,12 @@ impl Results {
         }
         talk::say(format_args!("\n{} files; ripgrep's start takes {:.1} ms\n", self.files, self.ripgrep_start_ms));
         talk::say("pattern      occurrences    ours ms   rg --count-matches ms   rg --json -C2 ms");
-        for Measured { case, occurrences, ours_ms, count_matches_ms, json_ms } in &self.cases {
+        for Measured { case, files: _, occurrences, ours_ms, count_matches_ms, json_ms } in &self.cases {
             talk::say(format_args!(
                 "{case:<12}{occurrences:>12}{ours_ms:>11.1}{count_matches_ms:>24.1}{json_ms:>19.1}"
             ));
         }
+        reading::print(&self.project);
         Target::print(&self.targets);
         Ok(())
     }

@@ -90,9 +90,11 @@ impl Loader {
         let said = scene.folder.join("stderr.log");
         let mut command = match question.wire {
             Wire::ToolOverStdio { .. } => Command::new(&self.pipe_client),
-            Wire::Rest { .. } | Wire::McpOverHttp | Wire::OldMcpOverHttp | Wire::McpOverStdio => {
-                Command::new(&self.program)
-            }
+            Wire::Rest { .. }
+            | Wire::McpOverHttp
+            | Wire::OldMcpOverHttp
+            | Wire::ListOverHttp { .. }
+            | Wire::McpOverStdio => Command::new(&self.program),
         };
         match question.wire {
             Wire::Rest { path, body, expected } => {
@@ -104,6 +106,10 @@ impl Loader {
                 let protocol = if matches!(question.wire, Wire::McpOverHttp) { MODERN } else { OLD };
                 command.arg("--http").arg(format!("http://127.0.0.1:{}/mcp", scene.port)).args(["--spawn", server]);
                 command.args(HELLO).args(["--protocol", protocol]);
+            }
+            Wire::ListOverHttp { expected } => {
+                command.arg("--http").arg(format!("http://127.0.0.1:{}/mcp", scene.port)).args(["--spawn", server]);
+                command.args(["--method", "tools/list", "--params", "{}", "--protocol", MODERN, "--expect", expected]);
             }
             Wire::McpOverStdio => {
                 command.args(["--stdio", server]).args(HELLO).args(["--protocol", MODERN]);

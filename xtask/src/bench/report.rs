@@ -148,8 +148,12 @@ impl Target {
         Self { what, measured, limit, met: measured <= limit }
     }
 
+    pub(super) fn is_met(&self) -> bool {
+        self.met
+    }
+
     pub(super) fn verdict(targets: &[Self]) -> Verdict {
-        if targets.iter().all(|target| target.met) { Verdict::Good } else { Verdict::Bad }
+        if targets.iter().all(Self::is_met) { Verdict::Good } else { Verdict::Bad }
     }
 
     pub(super) fn print(targets: &[Self]) {
