@@ -63,6 +63,11 @@ impl Root {
         Ok(Self { dir, path, ours, at_once: Mutex::default() })
     }
 
+    /// Where it lies, without links.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
     /// Blocks on the disk; not for an async thread.
     pub fn read(&self, policy: &PathPolicy, request: &str) -> Result<Found, FileRefused> {
         let Opened { file, length, path, modified } = self.open_checked(policy, request)?;

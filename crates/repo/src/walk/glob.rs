@@ -23,6 +23,15 @@ impl FileGlob {
         builder.build().map(Self).map_err(said)
     }
 
+    /// All files but those that one of the patterns matches.
+    pub fn excluding(root: &Root, patterns: &[String]) -> Result<Self, InvalidGlob> {
+        let mut builder = OverrideBuilder::new(&root.path);
+        for pattern in patterns {
+            builder.add(&format!("!{}", spelled_out(pattern))).map_err(said)?;
+        }
+        builder.build().map(Self).map_err(said)
+    }
+
     /// A file's whole path.
     pub(super) fn matches(&self, path: &Path) -> bool {
         !self.0.matched(path, false).is_ignore()
