@@ -12,7 +12,9 @@ use uuid::Uuid;
 use crate::accesses::Writing;
 use crate::db::{IfMissing, Reader, Undo, Writer, WriterHandle, approvals};
 use crate::record::Draft;
-use crate::{Accesses, Place, RawRecord, Record, StatsQuery, StoreError, StoredCalls, Tasks, ToolStats, Verdict};
+use crate::{
+    Accesses, ContextRows, Place, RawRecord, Record, StatsQuery, StoreError, StoredCalls, Tasks, ToolStats, Verdict,
+};
 
 /// One process's way to what is kept. To be closed at the end: dropped, it writes what is waiting only if the
 /// runtime lives on.
@@ -75,6 +77,11 @@ impl Store {
     /// Which files of a repository are read; `scope` is the path of its root.
     pub fn accesses(&self, scope: Arc<str>) -> Accesses {
         Accesses::new(scope, Arc::clone(&self.reader), self.writer.clone(), self.counting.clone())
+    }
+
+    /// What can be found of a repository; `scope` is the path of its root.
+    pub fn context(&self, scope: Arc<str>) -> ContextRows {
+        ContextRows::new(scope, Arc::clone(&self.reader), self.writer.clone())
     }
 
     /// A key that all processes on this store share.

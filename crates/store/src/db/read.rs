@@ -11,12 +11,15 @@ use super::place::Place;
 use super::pool::Pool;
 use super::sql::{Connection, Row};
 use super::sqlite::{AtOnce, File};
-use super::{accesses, approvals, tasks};
+use super::{accesses, approvals, context, tasks};
 use crate::chain::{ChainHash, Link, Opening};
 use crate::record::parse;
 use crate::stats::Tally;
 use crate::verify::{StoredChain, StoredRecord, Verifier};
-use crate::{FileAccess, RawRecord, Record, RecordBody, StatsQuery, StoreError, Task, TaskQuery, ToolStats, Verdict};
+use crate::{
+    ContextRow, Digest, FileAccess, RawRecord, Record, RecordBody, StatsQuery, StoreError, Task, TaskQuery, ToolStats,
+    Verdict,
+};
 
 const CHAINS_PER_PAGE: i64 = 256;
 const ROWS_PER_PAGE: i64 = 64;
@@ -88,6 +91,35 @@ impl Reader {
     pub(crate) async fn newest_accesses(&self, scope: &str, limit: i64) -> Result<Vec<FileAccess>, StoreError> {
         let mut connection = self.acquire().await?;
         accesses::newest(&mut connection, scope, limit).await.map_err(|source| self.read_error(source))
+    }
+
+    pub(crate) async fn context_origins(&self, scope: &str) -> Result<Vec<(String, Digest)>, StoreError> {
+        let mut connection = self.acquire().await?;
+        context::origins(&mut connection, scope).await.map_err(|source| self.read_error(source))
+    }
+
+    pub(crate) async fn context_rows(&self, scope: &str, origins: &[String]) -> Result<Vec<ContextRow>, StoreError> {
+        let mut connection = self.acquire().await?;
+        context::rows_of(&mut connection, scope, origins).await.map_err(|source| self.read_error(source))
+    }
+
+    pub(crate) async fn context_bodies(&self, ids: &[i64]) -> Result<Vec<(i64, String)>, StoreError> {
+        let mut connection = self.acquire().await?;
+        context::bodies(&mut connection, ids).await.map_err(|source| self.read_error(source))
+    }
+
+    pub(crate) async fn context_revision(&self, scope: &str) -> Result<i64, StoreError> {
+        let mut connection = self.acquire().await?;
+        context::revision(&mut connection, scope).await.map_err(|source| self.read_error(source))
+    }
+
+    pub(crate) async fn context_vectors(
+        &self,
+        model: &str,
+        hashes: &[Digest],
+    ) -> Result<Vec<(Digest, Vec<u8>)>, StoreError> {
+        let mut connection = self.acquire().await?;
+        context::vectors(&mut connection, model, hashes).await.map_err(|source| self.read_error(source))
     }
 
     pub(crate) async fn waiting(&self) -> Result<Vec<HeldCall>, StoreError> {
