@@ -1,0 +1,112 @@
+//! The model in the binary: nothing is downloaded, nothing has to be set up.
+//!
+//! A text is always run alone and without padding. Activations are quantised over all that is in one run, so beside
+//! others its vector would depend on them; the cores are kept busy with several runs at a time instead.
+
+mod lanes;
+mod model;
+#[cfg(test)]
+mod tests;
+
+use std::num::NonZeroUsize;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::thread;
+
+use countersign_contract::BoxFuture;
+use tokio_util::sync::CancellationToken;
+
+use self::lanes::Lanes;
+use self::model::Model;
+pub use self::model::TOKENS_MAX;
+use super::{EmbedError, Embedder};
+
+/// To be changed with anything that changes vectors: weights, quantisation, where a text is cut.
+const ID: &str = "all-minilm-l6-v2/w7a8/256";
+
+/// All of them share one model, loaded with the first text.
+#[derive(Debug, Clone)]
+pub struct Local {
+    lanes: Arc<Lanes>,
+}
+
+impl Local {
+    /// On all cores, for whoever waits.
+    pub fn on_all_cores() -> Self {
+        Self::on(cores())
+    }
+
+    /// On half of the cores, for what can take its time: a query that comes meanwhile finds a core.
+    pub fn in_background() -> Self {
+        Self::on(NonZeroUsize::new(cores().get() / 2).unwrap_or(NonZeroUsize::MIN))
+    }
+
+    pub fn on(cores: NonZeroUsize) -> Self {
+        Self { lanes: Arc::new(Lanes::new(cores)) }
+    }
+
+    /// Loads the model, which the first text would do otherwise. Blocks.
+    pub fn load() -> Result<(), EmbedError> {
+        Model::shared().map(drop)
+    }
+
+    /// What `embed` does, for those who have a thread to spare.
+    pub fn embed_now(&self, texts: &[String]) -> Result<Vec<Vec<f32>>, EmbedError> {
+        embed(&self.lanes, texts, &CancellationToken::new())
+    }
+}
+
+impl Embedder for Local {
+    fn model(&self) -> &str {
+        ID
+    }
+
+    fn dimensions(&self) -> Option<usize> {
+        Some(model::DIMENSIONS)
+    }
+
+    fn embed<'a>(&'a self, texts: &'a [String]) -> BoxFuture<'a, Result<Vec<Vec<f32>>, EmbedError>> {
+        Box::pin(async move {
+            let (lanes, texts, given_up) = (Arc::clone(&self.lanes), texts.to_vec(), CancellationToken::new());
+            // A call that is dropped ends with the texts at hand, not with the last one.
+            let _guard = given_up.clone().drop_guard();
+            let work = tokio::task::spawn_blocking(move || embed(&lanes, &texts, &given_up));
+            work.await.unwrap_or_else(|error| Err(EmbedError::Local(error.to_string())))
+        })
+    }
+}
+
+fn cores() -> NonZeroUsize {
+    thread::available_parallelism().unwrap_or(NonZeroUsize::MIN)
+}
+
+fn embed(lanes: &Lanes, texts: &[String], given_up: &CancellationToken) -> Result<Vec<Vec<f32>>, EmbedError> {
+    let model = Model::shared()?;
+    let next = AtomicUsize::new(0);
+    let work = || {
+        let mut vectors = Vec::new();
+        while !given_up.is_cancelled() {
+            let at = next.fetch_add(1, Ordering::Relaxed);
+            let Some(text) = texts.get(at) else { break };
+            // For one text only: a query waits for the end of a text, not for the end of a batch.
+            let lane = lanes.take();
+            vectors.push((at, lane.run(|pool| model.vector(text, pool))?));
+        }
+        Ok(vectors)
+    };
+    let mut vectors = thread::scope(|scope| {
+        let others = 1..lanes.count().min(texts.len());
+        let others: Vec<_> = others.map(|_| scope.spawn(work)).collect();
+        let mut vectors = work();
+        for other in others {
+            let found = other.join().unwrap_or_else(|_| Err(EmbedError::Local("it panicked".to_owned())));
+            vectors = vectors.and_then(|mut all: Vec<_>| found.map(|found| all.extend(found)).map(|()| all));
+        }
+        vectors
+    })?;
+    if vectors.len() < texts.len() {
+        return Err(EmbedError::Local("nobody waits for it any more".to_owned()));
+    }
+    vectors.sort_unstable_by_key(|(at, _)| *at);
+    Ok(vectors.into_iter().map(|(_, vector)| vector).collect())
+}
