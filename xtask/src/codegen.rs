@@ -12,6 +12,7 @@ use std::sync::Arc;
 
 use anyhow::Context as _;
 use countersign_contract::{AnyTool, Contract, contract_file, contracts_markdown, examples_markdown};
+use countersign_index::Index;
 use countersign_repo::{AppendOnly, Places, Root, Sandbox};
 use countersign_store::{Accesses, Tasks};
 use countersign_tools::{Materials, SystemAudit, Web, WebSettings};
@@ -110,7 +111,8 @@ fn tools(path: &Path) -> anyhow::Result<Vec<Arc<dyn AnyTool>>> {
     let nowhere = Places { root: path.into(), hidden: Vec::new(), guarded: Vec::new(), notes: path.into() };
     let (sandbox, system_audit) = (Arc::new(Sandbox::new(nowhere)), SystemAudit::default());
     let web = Arc::new(Web::new(WebSettings::default()));
-    Ok(countersign_tools::all(&Materials { root, memory, tasks, accesses, sandbox, system_audit, web })?)
+    let index = Index::nowhere(Arc::clone(&root));
+    Ok(countersign_tools::all(&Materials { root, memory, tasks, accesses, sandbox, system_audit, web, index })?)
 }
 
 fn from_tools(tools: &[Arc<dyn AnyTool>]) -> Vec<Generated> {

@@ -5,6 +5,7 @@
 mod bench;
 mod codegen;
 mod conformance;
+mod eval;
 mod http;
 mod process;
 mod programs;
@@ -35,6 +36,9 @@ enum Command {
     Codegen(codegen::Options),
     /// Run the official conformance suite of MCP; prints `passed/required` last, exit 1 when something did not pass
     Conformance(conformance::Options),
+    /// Measure how good answers are
+    #[command(subcommand)]
+    Eval(eval::Subject),
     /// Run every check there is, the same here and in CI
     #[command(long_about = test::ABOUT)]
     Test(test::Options),
@@ -67,6 +71,7 @@ fn run(command: Command) -> anyhow::Result<Verdict> {
         Command::Bench(subject) => bench::run(&workspace, &subject),
         Command::Codegen(options) => codegen::run(&workspace, &options),
         Command::Conformance(options) => conformance::run(&workspace, &options),
+        Command::Eval(subject) => eval::run(&workspace, &subject),
         Command::Test(options) => Ok(test::run(&workspace, &options)),
         Command::Tidy => tidy::run(&workspace),
     }

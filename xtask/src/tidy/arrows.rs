@@ -28,7 +28,7 @@ const EXTERNALS: [(&str, &[&str]); 8] = [
     ("axum", &["xtask"]),
     ("hyper", &["countersign-tools", "countersign-transports", "xtask"]),
     ("hyper-util", &["countersign-tools", "countersign-transports", "xtask"]),
-    ("reqwest", &["countersign-upstream"]),
+    ("reqwest", &["countersign-index", "countersign-upstream"]),
     ("rmcp", &["countersign-host", "countersign-transports"]),
     ("rusqlite", &["countersign-store"]),
     ("sqlx", &["countersign-store"]),
