@@ -44,6 +44,14 @@ pub(crate) enum Command {
     Tools,
     /// Call one tool and print its structured result
     Call(CallArguments),
+    /// Build or refresh the context index, with progress
+    Index {
+        /// Stay, and follow changes of the repository until interrupted
+        #[arg(long)]
+        watch: bool,
+    },
+    /// Search what the project knows, by meaning
+    Search(SearchArguments),
     /// Show, export or check tool contracts
     #[command(subcommand)]
     Contracts(ContractsCommand),
@@ -111,6 +119,22 @@ pub(crate) struct CallArguments {
     /// All arguments as one JSON object; - reads it from stdin
     #[arg(long, value_name = "JSON")]
     pub(crate) args: Option<String>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct SearchArguments {
+    /// What to find, in words
+    #[arg(value_name = "QUERY", required = true)]
+    pub(crate) query: Vec<String>,
+    /// Only discoveries of this type: pattern, rule, decision or issue [default: all]
+    #[arg(long = "type", value_name = "TYPE")]
+    pub(crate) kind: Option<String>,
+    /// Only what belongs to this module
+    #[arg(long)]
+    pub(crate) module: Option<String>,
+    /// At most this many [default: 5]
+    #[arg(long, value_name = "N")]
+    pub(crate) limit: Option<u64>,
 }
 
 #[derive(Debug, Args)]

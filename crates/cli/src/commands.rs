@@ -9,8 +9,10 @@ mod completions;
 mod config;
 mod contracts;
 mod doctor;
+mod index;
 mod man;
 mod mcp;
+mod search;
 mod serve;
 mod stats;
 mod tools;
@@ -32,6 +34,8 @@ pub(crate) fn run(arguments: Arguments) -> Result<ExitCode, CommandError> {
         Command::Mcp => return mcp::run(&common),
         Command::Tools => tools::run(&common),
         Command::Call(call) => call::run(&common, &call),
+        Command::Index { watch } => index::run(&common, watch),
+        Command::Search(arguments) => search::run(&common, &arguments),
         Command::Contracts(command) => contracts::run(&common, command),
         Command::Check(arguments) => check::run(&common, &arguments),
         Command::Stats { since } => stats::run(&common, since.as_deref()),

@@ -1,5 +1,7 @@
 //! Where the crates meet: configuration in, a running host out.
 
+mod context;
+
 use std::collections::BTreeSet;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
@@ -10,7 +12,7 @@ use anyhow::Context as _;
 use countersign_contract::{Access, AnyTool, BoxFuture, Caller, HeldCalls, Together, ToolName, closest};
 use countersign_host::{Catalog, ContractDocuments, Gate, Metrics, People, Policy, Recorder, Signpost};
 use countersign_repo::{AppendOnly, Places, Root, Sandbox};
-use countersign_store::{Accesses, Store, StoreError, Tasks, create_data_folder};
+use countersign_store::{Accesses, ContextRows, Store, StoreError, Tasks, create_data_folder};
 use countersign_tools::{Materials, SystemAudit, Web};
 use countersign_transports::{Auth, ExitCode, Mcp, Readiness, SealKey, Token, TokenHash};
 use serde_json::json;
@@ -25,6 +27,8 @@ use crate::failure::CommandError;
 use crate::logging::{self, LogFile, LogFileError, Stderr};
 use crate::output::Format;
 use crate::upstreams::Upstreams;
+
+pub(crate) use self::context::IndexPlace;
 
 /// Validators recurse with schema and value; both are bounded, and the bounds fit into this several times.
 const STACK_BYTES: usize = 8 * 1024 * 1024;
@@ -59,16 +63,18 @@ pub(crate) fn owner() -> Arc<Caller> {
 pub(crate) struct Kept {
     tasks: Tasks,
     accesses: Accesses,
+    context: ContextRows,
 }
 
 impl Kept {
     /// For contracts: those can be had without a database.
     pub(crate) fn nowhere() -> Self {
-        Self { tasks: Tasks::nowhere(), accesses: Accesses::nowhere() }
+        Self { tasks: Tasks::nowhere(), accesses: Accesses::nowhere(), context: ContextRows::nowhere() }
     }
 
     fn in_store(store: &Store, config: &Config) -> Self {
-        Self { tasks: store.tasks(), accesses: store.accesses(scope(config)) }
+        let (accesses, context) = (store.accesses(scope(config)), store.context(scope(config)));
+        Self { tasks: store.tasks(), accesses, context }
     }
 }
 
@@ -109,9 +115,10 @@ fn materials(config: &Config, kept: Kept) -> Result<Materials, CommandError> {
     let sandbox = Arc::new(sandbox(config));
     let system_audit = system_audit(config);
     let web = Arc::new(Web::new(config.web_fetch.clone()));
-    let Kept { tasks, accesses } = kept;
+    let Kept { tasks, accesses, context } = kept;
     let (root, memory) = (Arc::new(root), Arc::new(memory));
-    Ok(Materials { root, memory, tasks, accesses, sandbox, system_audit, web })
+    let index = context::index(config, &root, &ours, context, accesses.clone())?;
+    Ok(Materials { root, memory, tasks, accesses, sandbox, system_audit, web, index })
 }
 
 /// What no tool reads or writes.
@@ -301,6 +308,9 @@ impl Host {
                 () = stop.cancelled() => {}
             }
         });
+        if gate.catalog().find("context_search", &owner()).is_some() {
+            following.spawn(Arc::clone(&materials.index).run(stopping.clone()));
+        }
         Ok(Self { gate, store, held_calls, upstreams, web: materials.web, following, stopping, key, log })
     }
 

@@ -11,10 +11,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use tokio::sync::Semaphore;
 
-use crate::source_policy::SOURCE;
-
-/// Folders that the document leaves out; `.git` and `node_modules` are refused anyway.
-const EXCLUDED: &[&str] = &["node_modules", ".git", "dist", "build", ".next", ".context"];
+use crate::source_policy::{EXCLUDED, SOURCE};
 
 /// Each search uses all processors; more at a time would only wait for each other.
 const SEARCHES_AT_A_TIME: usize = 4;

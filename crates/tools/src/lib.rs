@@ -5,6 +5,7 @@
 mod adam_sys_audit;
 mod add_task;
 mod complete_task;
+mod context_search;
 mod delete_task;
 mod egress;
 mod file_io;
@@ -22,11 +23,13 @@ mod write_memory_entry;
 use std::sync::Arc;
 
 use countersign_contract::{AnyTool, InvalidContract, typed};
+use countersign_index::Index;
 use countersign_repo::{AppendOnly, Root, Sandbox};
 use countersign_store::{Accesses, Tasks};
 
 pub use self::adam_sys_audit::SystemAudit;
 pub use self::egress::{HostPattern, InvalidHost};
+pub use self::source_policy::{EXCLUDED, SOURCE};
 pub use self::web_fetch::{Web, WebSettings};
 
 /// What tools work on.
@@ -43,6 +46,8 @@ pub struct Materials {
     pub system_audit: SystemAudit,
     /// Which files of the repository are read.
     pub accesses: Accesses,
+    /// What is known of the repository.
+    pub index: Arc<Index>,
 }
 
 /// The list, in the order in which catalogs show it.
@@ -53,6 +58,7 @@ pub fn all(materials: &Materials) -> Result<Vec<Arc<dyn AnyTool>>, InvalidContra
         typed(hello::Hello)?,
         typed(read_repo_file::ReadRepoFile { root: root() })?,
         typed(write_memory_entry::WriteMemoryEntry { memory: Arc::clone(&materials.memory) })?,
+        typed(context_search::ContextSearch { index: Arc::clone(&materials.index) })?,
         typed(read_file::ReadFile::new(root(), materials.accesses.clone()))?,
         typed(grep_codebase::GrepCodebase::new(root()))?,
         typed(add_task::AddTask { tasks: tasks() })?,

@@ -4,7 +4,7 @@ use std::io::Read as _;
 use std::time::Duration;
 
 use anyhow::Context as _;
-use countersign_contract::{Client, Contract, Progress, parse_json};
+use countersign_contract::{Client, Contract, Progress, Reply, parse_json};
 use countersign_host::{Call, NoAnswer, Wire};
 use countersign_transports::{ExitCode, exit_code};
 use serde_json::{Map, Value};
@@ -22,12 +22,34 @@ use crate::wiring::{self, Kept};
 const UPSTREAMS_PATIENCE: Duration = Duration::from_secs(30);
 
 pub(super) fn run(common: &Common, call: &CallArguments) -> CommandResult {
+    let reply = call_once(common, &call.tool, |contract| arguments(call, contract))?;
+    output::print_json(wiring::format(common), &reply.structured)?;
+    outcome(&reply)
+}
+
+/// A failure of the tool is a failure of the command.
+pub(super) fn outcome(reply: &Reply) -> CommandResult {
+    match &reply.failure {
+        None => Ok(()),
+        Some(failure) => {
+            let error = reply.structured["error"].as_str().unwrap_or_default();
+            Err(CommandError::message(exit_code(failure.code), format!("{error} ({})", failure.code)))
+        }
+    }
+}
+
+/// Starts a host, makes the call and ends the host.
+pub(super) fn call_once(
+    common: &Common,
+    tool: &str,
+    arguments: impl FnOnce(&Contract) -> Result<Value, CommandError>,
+) -> Result<Reply, CommandError> {
     let config = wiring::load(common, None)?;
     let own = wiring::catalog(&config, Kept::nowhere())?;
     let caller = wiring::owner();
-    let is_own = own.find(&call.tool, &caller).is_some();
+    let is_own = own.find(tool, &caller).is_some();
     if !is_own && config.servers.is_empty() {
-        return Err(wiring::unknown_tool(&call.tool, &own));
+        return Err(wiring::unknown_tool(tool, &own));
     }
     // Nobody is waited for in vain.
     let config = if is_own { Config { servers: Vec::new(), ..config } } else { config };
@@ -36,9 +58,9 @@ pub(super) fn run(common: &Common, call: &CallArguments) -> CommandResult {
         let host = wiring::Host::start(&config, Stderr::Warnings, None).await?;
         host.await_upstreams(UPSTREAMS_PATIENCE).await;
         let catalog = host.gate.catalog();
-        let arguments = match catalog.find(&call.tool, &caller) {
-            Some(tool) => arguments(call, tool.contract()),
-            None => Err(wiring::unknown_tool(&call.tool, &catalog)),
+        let arguments = match catalog.find(tool, &caller) {
+            Some(tool) => arguments(tool.contract()),
+            None => Err(wiring::unknown_tool(tool, &catalog)),
         };
         let arguments = match arguments {
             Ok(arguments) => arguments,
@@ -48,7 +70,7 @@ pub(super) fn run(common: &Common, call: &CallArguments) -> CommandResult {
             }
         };
         let request = Call {
-            tool: call.tool.clone(),
+            tool: tool.to_owned(),
             arguments,
             caller,
             wire: Wire::Cli,
@@ -63,22 +85,14 @@ pub(super) fn run(common: &Common, call: &CallArguments) -> CommandResult {
             _ = stop.next() => Err(NoAnswer::Cancelled),
         };
         host.stop().await;
-        let reply = match answer {
-            Ok(answer) => answer.reply,
-            Err(NoAnswer::UnknownTool) => return Err(wiring::unknown_tool(&call.tool, &catalog)),
+        match answer {
+            Ok(answer) => Ok(answer.reply),
+            Err(NoAnswer::UnknownTool) => Err(wiring::unknown_tool(tool, &catalog)),
             // Nobody is asked on this wire.
             Err(reason @ (NoAnswer::InputRequired(_) | NoAnswer::MissingCapability(_))) => {
-                return Err(CommandError::new(ExitCode::ToolError, reason));
+                Err(CommandError::new(ExitCode::ToolError, reason))
             }
-            Err(NoAnswer::Cancelled) => return Err(CommandError::message(ExitCode::Interrupted, "interrupted")),
-        };
-        output::print_json(wiring::format(common), &reply.structured)?;
-        match reply.failure {
-            None => Ok(()),
-            Some(failure) => {
-                let error = reply.structured["error"].as_str().unwrap_or_default();
-                Err(CommandError::message(exit_code(failure.code), format!("{error} ({})", failure.code)))
-            }
+            Err(NoAnswer::Cancelled) => Err(CommandError::message(ExitCode::Interrupted, "interrupted")),
         }
     })
 }

@@ -9,6 +9,7 @@ use countersign_contract::{
     ToolError, contract_file,
 };
 use countersign_host::{ApprovalRequest, Approvals, Call, Catalog, Gate, Metrics, Policy, Recorder, Wire};
+use countersign_index::Index;
 use countersign_repo::{AppendOnly, Places, Root, Sandbox};
 use countersign_store::{Accesses, Tasks};
 use countersign_tools::{Materials, SystemAudit, Web, WebSettings};
@@ -143,7 +144,8 @@ fn tools() -> Vec<Arc<dyn AnyTool>> {
     let nowhere = Places { root: here.into(), hidden: Vec::new(), guarded: Vec::new(), notes: here.into() };
     let (sandbox, system_audit) = (Arc::new(Sandbox::new(nowhere)), SystemAudit::default());
     let web = Arc::new(Web::new(WebSettings::default()));
-    countersign_tools::all(&Materials { root, memory, tasks, accesses, sandbox, system_audit, web }).unwrap()
+    let index = Index::nowhere(Arc::clone(&root));
+    countersign_tools::all(&Materials { root, memory, tasks, accesses, sandbox, system_audit, web, index }).unwrap()
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

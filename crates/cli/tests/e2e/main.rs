@@ -7,6 +7,7 @@ mod auth;
 mod checklist;
 mod cli;
 mod client;
+mod context;
 mod corpus;
 mod crash;
 mod env;

@@ -106,6 +106,7 @@ fn has_type(value: &Value, kinds: &str) -> bool {
         "any" => true,
         "string" => value.is_string(),
         "integer" => value.is_u64() || value.is_i64(),
+        "number" => value.is_number(),
         "array" => value.is_array(),
         "null" => value.is_null(),
         "datetime" => value.as_str().is_some_and(|text| text.parse::<jiff::Timestamp>().is_ok()),
