@@ -10,7 +10,7 @@ use crate::generation::{Document, Entry, Generation, Standing};
 use crate::matrix::cosine;
 use crate::query::{Fit, Manner};
 use crate::search::{Candidate, Found, Search};
-use crate::weights::{OFTEN, RECENCY_HALF_LIFE_DAYS, RELEVANT, SEVERAL_AMONG, SEVERAL_MAX, STEEPNESS, Weights};
+use crate::weights::{OFTEN, RECENCY_HALF_LIFE_DAYS, SEVERAL_AMONG, SEVERAL_MAX, STEEPNESS, Weights};
 
 const SECONDS_A_DAY: f32 = 86_400.0;
 
@@ -54,7 +54,8 @@ impl Accesses {
 }
 
 impl Found {
-    /// The best first, at most `limit`. What is not relevant is left out, though there may be nothing else.
+    /// The best first, at most `limit`. The best may be weak, and its score says so: where there is little to find, little
+    /// is better than nothing.
     pub fn rank(
         mut self,
         generation: &Generation,
@@ -64,15 +65,15 @@ impl Found {
     ) -> Vec<Hit> {
         self.rescore_with(search.vector, circumstances.exact);
         let rules = Rules::new(generation, search, circumstances, &self);
-        let relevant = |candidate: &&Candidate| {
+        let related = |candidate: &&Candidate| {
             candidate.definition.is_some()
-                || candidate.in_file(self.words_share, search.weights.file) >= RELEVANT
-                || candidate.relevance(self.words_share) >= RELEVANT
+                || candidate.in_file(self.words_share, search.weights.file) > 0.0
+                || candidate.relevance(self.words_share) > 0.0
         };
         let mut ranked: Vec<(f32, Candidate)> = self
             .pool
             .iter()
-            .filter(relevant)
+            .filter(related)
             .map(|candidate| (rules.apply(candidate, self.words_share), *candidate))
             .collect();
         sort(&mut ranked);

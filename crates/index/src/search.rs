@@ -97,7 +97,10 @@ impl Generation {
         for (chunk, &words) in words.iter().enumerate() {
             let candidate = self.candidate(chunk, words, &cosines);
             let relevant = candidate.relevance(words_share) >= RELEVANT;
-            if (relevant || words > 0.0 || candidate.file_close > 0.0) && search.filter.admits(self.entry(chunk)) {
+            // Of what has no vector yet nobody knows how close it is.
+            let unknown = search.vector.is_some() && !self.has_vector(chunk);
+            let related = relevant || unknown || words > 0.0 || candidate.file_close > 0.0;
+            if related && search.filter.admits(self.entry(chunk)) {
                 total += usize::from(relevant);
                 all.push((candidate.in_file(words_share, weights.file), candidate));
             }
@@ -146,8 +149,7 @@ impl Generation {
             .filter(|candidate| self.has_vector(candidate.chunk))
             .map(|candidate| candidate.chunk)
             .collect();
-        let mut lacking: Vec<&Candidate> =
-            pool.iter().filter(|candidate| candidate.words > 0.0 && !self.has_vector(candidate.chunk)).collect();
+        let mut lacking: Vec<&Candidate> = pool.iter().filter(|candidate| !self.has_vector(candidate.chunk)).collect();
         lacking.sort_by(|one, other| other.words.total_cmp(&one.words).then(one.chunk.cmp(&other.chunk)));
         (rescore, lacking.into_iter().take(EMBEDDED_ON_DEMAND).map(|candidate| candidate.chunk).collect())
     }

@@ -15,7 +15,7 @@ pub(crate) const SEVERAL_AMONG: usize = 100;
 /// So many besides the best one of the file.
 pub(crate) const SEVERAL_MAX: u8 = 3;
 
-/// What is less relevant than this is not found. Four questions about something else entirely reached .02 to .22; of
+/// What is less relevant than this does not count as found, though it may be the best there is. Four questions about something else entirely reached .02 to .22; of
 /// the right answers, forty-nine in fifty are above.
 pub(crate) const RELEVANT: f32 = 0.15;
 

@@ -230,7 +230,7 @@ fn found_example() -> Example {
                 "id": "5f0c1d52-7a4e-8d2b-9a53-0c6b7f1f2a11",
                 "type": "decision",
                 "content": record.trim_end(),
-                "module": "auth",
+                "module": null,
                 "session": null,
                 "date": "2025-01-15T10:00:00Z",
                 "score": 0.52,

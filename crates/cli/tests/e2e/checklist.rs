@@ -101,7 +101,7 @@ fn every_example_of_every_tool_runs_on_every_wire() {
 
 #[test]
 fn every_tool_refuses_every_kind_of_invalid_input() {
-    let env = TestEnv::new();
+    let env = TestEnv::with_config("limits: {rate_per_minute: {context_search: 0, read_file: 0, grep_codebase: 0}}\n");
     let server = env.serve();
     let mut refused = 0;
     for tool in tools() {

@@ -27,7 +27,7 @@ fn every_example_configuration_serves_what_it_says() {
     }
     let expected = [
         ("adam", r#"["web-fetch","file-io","adam-sys-audit"]"#),
-        ("context", r#"["read_file","grep_codebase"]"#),
+        ("context", r#"["context_search","read_file","grep_codebase"]"#),
         ("learner", r#"["hello","read_repo_file","write_memory_entry"]"#),
         ("tasks", r#"["add_task","list_tasks","update_task","complete_task","delete_task"]"#),
     ];
