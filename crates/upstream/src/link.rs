@@ -151,9 +151,9 @@ impl Link {
     }
 
     /// From now on there is a session, in which the server may say something of its own accord.
-    pub(crate) fn listen(&self) {
+    pub(crate) async fn listen(&self) {
         if let Self::Http(link) = self {
-            link.listen();
+            link.listen().await;
         }
     }
 }

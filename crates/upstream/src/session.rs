@@ -218,7 +218,7 @@ impl Inner {
         self.link.agree(version);
         self.server = welcome;
         self.link.send(notification("notifications/initialized", json!({}))).await?;
-        self.link.listen();
+        self.link.listen().await;
         Ok(())
     }
 

@@ -12,11 +12,14 @@ use http::header::{ACCEPT, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue};
 use reqwest::redirect::Policy;
 use reqwest::{Client, Response, StatusCode, Url};
 use serde_json::Value;
+use tokio::sync::Notify;
 
 use super::{Came, LinkError, MESSAGE_MAX, Message, Request, Surroundings, parse};
 use crate::header_args::encoded;
 
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
+/// A server that streams answers at once; a call is not kept waiting for one that does not.
+const LISTENING_PATIENCE: Duration = Duration::from_millis(500);
 const SESSION: &str = "mcp-session-id";
 const VERSION: &str = "mcp-protocol-version";
 const EVENTS: &str = "text/event-stream";
@@ -72,15 +75,19 @@ impl HttpLink {
         self.shared.agreed.lock().unwrap_or_else(PoisonError::into_inner).version = version.parse().ok();
     }
 
-    /// Hears what the server says of its own accord, as long as there is a session.
-    pub(super) fn listen(&self) {
-        let shared = Arc::clone(&self.shared);
+    /// Hears what the server says of its own accord, as long as there is a session. Some servers ask their questions only
+    /// there, so nothing is called before they have answered; others answer when they have something to say, so nobody
+    /// waits for long.
+    pub(super) async fn listen(&self) {
+        let (shared, answered) = (Arc::clone(&self.shared), Arc::new(Notify::new()));
+        let told = Arc::clone(&answered);
         self.shared.surroundings.tasks.spawn(async move {
             tokio::select! {
-                () = shared.listen() => {}
+                () = shared.listen(&told) => {}
                 () = shared.surroundings.ended.cancelled() => {}
             }
         });
+        let _ = tokio::time::timeout(LISTENING_PATIENCE, answered.notified()).await;
     }
 
     /// The whole exchange happens here, in the task of whoever asks: to drop it is to hang up.

@@ -5,6 +5,7 @@ use std::time::Duration;
 use futures_util::StreamExt as _;
 use http::header::{ACCEPT, HeaderValue};
 use reqwest::{Response, StatusCode};
+use tokio::sync::Notify;
 
 use super::super::sse::Events;
 use super::super::{LinkError, Message, parse};
@@ -39,11 +40,13 @@ impl Shared {
         }
     }
 
-    /// What belongs to no request. A server that has no such stream says so.
-    pub(super) async fn listen(&self) {
+    /// What belongs to no request. A server that has no such stream says so. `answered` hears when it is there, or is not.
+    pub(super) async fn listen(&self, answered: &Notify) {
         let mut events = Events::default();
         loop {
-            match self.get(events.last_id.as_deref()).await {
+            let answer = self.get(events.last_id.as_deref()).await;
+            answered.notify_one();
+            match answer {
                 // It may break at any time.
                 Ok(response) => drop(self.take_all(response, &mut events, None).await),
                 Err(LinkError::Status(status)) => {
