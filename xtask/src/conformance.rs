@@ -123,7 +123,7 @@ fn measure(workspace: &Workspace, node: &Node, subject: Subject, revisions: &[Re
                 whole(&suite, gateway.address(), revision)?
             }
             Subject::Client => {
-                let client = workspace.build_example("countersign-upstream", "conformance_client")?;
+                let client = workspace.build_example("conformance_client")?;
                 as_client(&suite, &client, revision)?
             }
             Subject::Product => {
@@ -140,7 +140,7 @@ fn measure(workspace: &Workspace, node: &Node, subject: Subject, revisions: &[Re
 }
 
 fn fixture(workspace: &Workspace) -> anyhow::Result<PathBuf> {
-    workspace.build_example("countersign-transports", "conformance")
+    workspace.build_example("conformance")
 }
 
 /// Each scenario is a server of its own.

@@ -56,20 +56,20 @@ impl Workspace {
         command
     }
 
-    /// Builds a binary of ours, quietly, and says where it is.
+    /// Builds a binary of ours, quietly, and says where it is. For measuring as it is shipped, for tests with the features
+    /// of the whole workspace: what the tests compiled is not compiled again.
     pub(crate) fn build(&self, package: &str, binary: &str, profile: Profile) -> anyhow::Result<PathBuf> {
-        let (folder, name) = match profile {
-            Profile::Debug => ("debug", "dev"),
-            Profile::Release => ("release", "release"),
+        let (folder, chosen) = match profile {
+            Profile::Debug => ("debug", &["--workspace"][..]),
+            Profile::Release => ("release", &["--package", package, "--release"][..]),
         };
-        let arguments = ["build", "--quiet", "--package", package, "--bin", binary, "--profile", name];
-        process::succeed(&mut self.cargo(&arguments))?;
+        process::succeed(self.cargo(&["build", "--quiet", "--bin", binary]).args(chosen))?;
         Ok(self.target().join(folder).join(binary))
     }
 
     /// Builds a program that only tests use, quietly, and says where it is.
-    pub(crate) fn build_example(&self, package: &str, example: &str) -> anyhow::Result<PathBuf> {
-        process::succeed(&mut self.cargo(&["build", "--quiet", "--package", package, "--example", example]))?;
+    pub(crate) fn build_example(&self, example: &str) -> anyhow::Result<PathBuf> {
+        process::succeed(&mut self.cargo(&["build", "--quiet", "--workspace", "--example", example]))?;
         Ok(self.target().join("debug/examples").join(example))
     }
 }

@@ -25,6 +25,9 @@ const PAGE: &str = "docs/extending.md";
 /// How long one command may take; ours compile in a minute or two where the crates of others are compiled already.
 const PATIENCE: Duration = Duration::from_mins(20);
 
+/// Where cargo puts what the page says to run.
+const TARGET: &str = "target";
+
 /// By path from the root, with `/`.
 type Files = BTreeMap<String, Vec<u8>>;
 
@@ -35,14 +38,13 @@ pub(super) fn run(workspace: &Workspace) -> anyhow::Result<Outcome> {
         edit(&mut files, block)?;
     }
     set_apart(&mut files)?;
-    let folder = workspace.peers().join("extending");
-    let copy = folder.join("copy");
+    let copy = workspace.peers().join("extending");
     bring_about(&copy, &files)?;
     let shell = |script: &str| {
         let mut command = Command::new("sh");
         command.args(["-e", "-c", script]).current_dir(&copy);
         // The programs themselves have the same names as the workspace's own, and must not replace them.
-        command.env("CARGO_TARGET_DIR", folder.join("target")).env("CARGO_BUILD_BUILD_DIR", workspace.build_folder());
+        command.env_remove("CARGO_TARGET_DIR").env("CARGO_BUILD_BUILD_DIR", workspace.build_folder());
         command
     };
     for block in &blocks {
@@ -128,6 +130,9 @@ fn remove_others(folder: &Path, prefix: &str, files: &Files) -> anyhow::Result<(
     for entry in fs::read_dir(folder)? {
         let entry = entry?;
         let path = format!("{prefix}{}", entry.file_name().to_string_lossy());
+        if path == TARGET {
+            continue;
+        }
         if entry.file_type()?.is_dir() {
             remove_others(&entry.path(), &format!("{path}/"), files)?;
             // Refused where there is still something in it. Without, a crate that is gone would still have its folder.
