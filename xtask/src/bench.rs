@@ -2,6 +2,7 @@
 //!
 //! What is compared is the ratio of medians over the rounds; CPU per call is preferred to calls a second.
 
+mod context;
 mod fetch;
 mod files;
 mod gateway;
@@ -10,7 +11,9 @@ mod hello;
 mod load;
 mod mcp;
 mod report;
+mod session;
 mod tasks;
+mod tree;
 
 use std::net::TcpListener;
 use std::path::{Path, PathBuf};
@@ -35,6 +38,8 @@ pub(crate) enum Subject {
     Fetch(Options),
     /// A search in a tree of 52,000 files over MCP on stdio, against ripgrep
     Grep(Options),
+    /// The context index: the model against others that run it, questions to 10,000 and 100,000 chunks, memory
+    Context(Options),
     /// Tasks added and listed over REST, against the disk, SQLite alone and a short list
     Tasks(Options),
 }
@@ -63,6 +68,7 @@ pub(crate) fn run(workspace: &Workspace, subject: &Subject) -> anyhow::Result<Ve
         Subject::Files(options) => files::run(workspace, options),
         Subject::Fetch(options) => fetch::run(workspace, options),
         Subject::Grep(options) => grep::run(workspace, options),
+        Subject::Context(options) => context::run(workspace, options),
         Subject::Tasks(options) => tasks::run(workspace, options),
     }
 }

@@ -5,8 +5,6 @@
 //! answers with the first fifty occurrences and their context besides counting them all.
 
 mod reading;
-mod session;
-mod tree;
 
 use std::io::Read as _;
 use std::path::Path;
@@ -17,9 +15,9 @@ use anyhow::{Context as _, ensure};
 use serde::Serialize;
 use serde_json::json;
 
-use self::session::Session;
-use super::Options;
 use super::report::{Target, median};
+use super::session::Session;
+use super::{Options, tree};
 use crate::programs::Ripgrep;
 use crate::workspace::{Profile, Workspace};
 use crate::{Verdict, process, talk};

@@ -9,8 +9,8 @@ use anyhow::{Context as _, ensure};
 use serde::Serialize;
 use serde_json::{Value, json};
 
-use super::session::Session;
 use crate::bench::report::{Target, median};
+use crate::bench::session::Session;
 use crate::talk;
 
 const FILES: usize = 500;

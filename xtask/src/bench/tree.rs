@@ -1,4 +1,4 @@
-//! A repository to search in: 52,000 files that read like source code, always the same ones.
+//! Repositories to search in: files that read like source code, always the same ones.
 
 use std::fmt::Write as _;
 use std::fs;
@@ -6,8 +6,12 @@ use std::path::Path;
 
 use anyhow::Context as _;
 
-/// Source files; what is ignored or excluded comes on top.
+/// Source files of the large one; what is ignored or excluded comes on top.
 pub(super) const FILES: u32 = 52_000;
+
+/// In each file of a project, and each long enough to be found by itself.
+pub(super) const FUNCTIONS_IN_A_FILE: u32 = 2;
+const LINES_IN_A_FUNCTION: u32 = 12;
 
 const FILES_IN_A_FOLDER: u32 = 13;
 const FOLDERS_IN_A_MODULE: u32 = 20;
@@ -57,6 +61,35 @@ pub(super) fn plant(folder: &Path) -> anyhow::Result<()> {
     Ok(())
 }
 
+/// A project of so many files below `folder`, with the same texts wherever that is.
+pub(super) fn plant_project(folder: &Path, files: u32) -> anyhow::Result<()> {
+    let mut chance = Chance(0x5eed);
+    for number in 0..files {
+        let leaf = number / FILES_IN_A_FOLDER;
+        let within = folder.join(format!("src/module_{leaf:03}/{}", WORDS[leaf as usize % WORDS.len()]));
+        let functions: String = (0..FUNCTIONS_IN_A_FILE).map(|_| function(&mut chance)).collect();
+        write(&within.join(format!("{}_{number:05}.rs", chance.word())), &functions)?;
+    }
+    Ok(())
+}
+
+/// What somebody might want to know about such a project.
+pub(super) fn question(number: u64) -> String {
+    let mut chance = Chance(number);
+    let form = ["where is the {a} of a {b} checked", "how does the {a} {b} fail", "{a} {b} {c}", "{a}_{b}"];
+    filled(form[chance.below(form.len())], &mut chance)
+}
+
+fn function(chance: &mut Chance) -> String {
+    let mut text = filled("/// The {a} of a {b}, once its {c} is known.\n", chance);
+    text.push_str(&filled("pub fn {a}_{b}_{n}({c}: &str, limit: u32) -> Result<u32, Error> {{\n", chance));
+    for _ in 0..LINES_IN_A_FUNCTION {
+        text.push_str(&filled("    let {a}_{b} = {c}.get_{a}(\"{b} {c}\", {n})?;\n", chance));
+    }
+    text.push_str("    Ok(limit)\n}\n\n");
+    text
+}
+
 /// Most files are short, a few are very long.
 fn source(chance: &mut Chance) -> String {
     let lines = match chance.below(1000) {
@@ -67,12 +100,16 @@ fn source(chance: &mut Chance) -> String {
     };
     let mut text = String::with_capacity(lines * 40);
     for _ in 0..lines {
-        let (a, b, c) = (chance.word(), chance.word(), chance.word());
         let line = LINES[chance.below(LINES.len())];
-        let line = line.replace("{a}", a).replace("{b}", b).replace("{c}", c).replace("{{", "{").replace("}}", "}");
-        let _ = writeln!(text, "{}", line.replace("{n}", &chance.below(9000).to_string()));
+        let _ = writeln!(text, "{}", filled(line, chance));
     }
     text
+}
+
+fn filled(form: &str, chance: &mut Chance) -> String {
+    let (a, b, c) = (chance.word(), chance.word(), chance.word());
+    let text = form.replace("{a}", a).replace("{b}", b).replace("{c}", c).replace("{{", "{").replace("}}", "}");
+    text.replace("{n}", &chance.below(9000).to_string())
 }
 
 fn write(path: &Path, text: &str) -> anyhow::Result<()> {

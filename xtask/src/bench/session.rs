@@ -2,7 +2,7 @@
 
 use std::fs;
 use std::io::{BufRead as _, BufReader, Write as _};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 use std::time::{Duration, Instant};
 
@@ -16,14 +16,19 @@ pub(super) struct Session {
     id: u64,
 }
 
+/// As it is shipped, but without limits on how often; `folder` is for what is kept. Gives the configuration's path.
+pub(super) fn configure(tree: &Path, folder: &Path) -> anyhow::Result<PathBuf> {
+    fs::create_dir_all(folder).context("cannot create a folder")?;
+    let config = folder.join("countersign.yaml");
+    let limits = json!({"rate_per_minute": {"grep_codebase": 0, "read_file": 0, "context_search": 0}});
+    let keys = json!({"root": tree, "data_dir": folder.join("data"), "limits": limits});
+    fs::write(&config, keys.to_string()).context("cannot write the configuration")?;
+    Ok(config)
+}
+
 impl Session {
-    /// As it is shipped, but without limits on how often; `folder` is for what it keeps.
     pub(super) fn start(binary: &Path, tree: &Path, folder: &Path) -> anyhow::Result<Self> {
-        fs::create_dir_all(folder).context("cannot create a folder")?;
-        let config = folder.join("countersign.yaml");
-        let limits = json!({"rate_per_minute": {"grep_codebase": 0, "read_file": 0}});
-        let keys = json!({"root": tree, "data_dir": folder.join("data"), "limits": limits});
-        fs::write(&config, keys.to_string()).context("cannot write the configuration")?;
+        let config = configure(tree, folder)?;
         let mut command = Command::new(binary);
         command.arg("mcp").arg("--config").arg(&config).stdin(Stdio::piped()).stdout(Stdio::piped());
         let mut child = command.stderr(Stdio::null()).spawn().context("cannot run countersign")?;
@@ -48,6 +53,11 @@ impl Session {
             bail!("`{tool}` failed: {answer}");
         }
         Ok((took, result["structuredContent"].take()))
+    }
+
+    /// Of the server.
+    pub(super) fn pid(&self) -> u32 {
+        self.child.id()
     }
 
     /// The answer's line, unread.
