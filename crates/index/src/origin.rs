@@ -1,7 +1,7 @@
 //! What chunks were made from, and how it is known that they need not be made again.
 
 /// Raised when the same text gives other chunks than before: everything is cut anew then.
-const VERSION: u8 = 1;
+const VERSION: u8 = 2;
 
 const FILE: &str = "file:";
 const SESSION: &str = "session:";

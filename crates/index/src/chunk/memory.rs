@@ -1,6 +1,8 @@
 //! The memory files, entry by entry: a line of JSON is one, an item of a list or a paragraph of Markdown is one. What
 //! an entry says about itself counts; the name of its file is for those that say nothing.
 
+use std::collections::BTreeMap;
+
 use serde_json::{Map, Value};
 
 use super::lines::Lines;
@@ -47,7 +49,7 @@ pub(super) fn chunks(file: &File<'_>, language: &str) -> Vec<Chunk> {
     let kind = kinds::of_heading(name.split('.').next().unwrap_or(name)).unwrap_or(Kind::Note);
     // The folder of the memory says nothing about what is remembered.
     let common = Chunk { module: None, ..file.chunk(Source::Discovery, kind) };
-    match language {
+    let mut chunks = match language {
         "jsonl" => json_lines(file.text, &common),
         "json" => match serde_json::from_str(file.text) {
             Ok(Value::Array(entries)) => entries.iter().flat_map(|entry| of_json(entry, &common)).collect(),
@@ -55,7 +57,26 @@ pub(super) fn chunks(file: &File<'_>, language: &str) -> Vec<Chunk> {
             Err(_) => of_text(file.text, &common),
         },
         _ => markdown(file.text, &common),
+    };
+    chunks.extend(sessions(&chunks, &common));
+    chunks
+}
+
+/// What was recorded in one session, together. Of one that recorded a single thing, that entry says it all.
+fn sessions(entries: &[Chunk], common: &Chunk) -> Vec<Chunk> {
+    let mut by_session: BTreeMap<&str, Vec<&Chunk>> = BTreeMap::new();
+    for entry in entries {
+        by_session.entry(entry.session.as_deref().unwrap_or_default()).or_default().push(entry);
     }
+    by_session.retain(|session, entries| !session.is_empty() && entries.len() > 1);
+    let whole = |(session, entries): (&str, Vec<&Chunk>)| {
+        let texts: Vec<&str> = entries.iter().map(|entry| entry.text.as_str()).collect();
+        let date = entries.iter().filter_map(|entry| entry.date).max();
+        let session = Some(session.to_owned());
+        let common = Chunk { source: Source::Session, kind: Kind::Session, session, date, ..common.clone() };
+        of_text(&texts.join("\n"), &common)
+    };
+    by_session.into_iter().flat_map(whole).collect()
 }
 
 fn json_lines(text: &str, common: &Chunk) -> Vec<Chunk> {
@@ -200,7 +221,7 @@ fn of_markdown(entry: &str, heading: Option<&str>, numbers: (u32, u32), common: 
 mod tests {
     use countersign_repo::language_of;
 
-    use super::{Chunk, File, chunks};
+    use super::{Chunk, File, Kind, Source, chunks};
 
     #[test]
     fn lines_of_json_in_various_spellings() {
@@ -235,6 +256,23 @@ mod tests {
             assert_eq!(shown(name, &format!("\n{line}\n")), [format!("2-2 {expected}")], "{line}");
         }
         assert!(shown("log.jsonl", "{}\n\n[]\nnull\n").is_empty());
+    }
+
+    #[test]
+    fn what_one_session_recorded_is_also_found_together() {
+        let entry = |session: &str, day: u8, text: &str| {
+            format!("{{\"session\":\"{session}\",\"date\":\"2026-01-0{day}\",\"text\":\"{text}\"}}\n")
+        };
+        let text =
+            [entry("s-1", 2, "a"), entry("s-2", 1, "b"), entry("s-1", 1, "c"), entry("", 1, "d"), entry("", 1, "e")];
+        let found = made("log.jsonl", &text.concat());
+        let sessions: Vec<&Chunk> = found.iter().filter(|chunk| chunk.source == Source::Session).collect();
+        let [session] = sessions[..] else { panic!("one session recorded more than one thing: {sessions:?}") };
+        assert_eq!(
+            (session.session.as_deref(), session.text.as_str(), session.kind),
+            (Some("s-1"), "a\nc", Kind::Session)
+        );
+        assert_eq!(session.date.unwrap().to_string(), "2026-01-02T00:00:00Z");
     }
 
     #[test]
