@@ -9,9 +9,7 @@ use serde_json::{Value, json};
 
 use crate::env::TestEnv;
 use crate::file_io::plant_data;
-use crate::mcp_http::modern;
-use crate::mcp_stdio::Session;
-use crate::rows;
+use crate::rows::{self, Caller, WIRES};
 
 /// What files hold that must not appear in any answer or log; what only some tools may not show is said by tool.
 const FORBIDDEN: [&str; 1] = ["CANARY_"];
@@ -22,38 +20,25 @@ const FORBIDDEN_TO: [(&str, &[&str]); 2] =
 fn rows_hold_on_every_wire() {
     let env = TestEnv::with_config("root: repo\nlimits: {rate_per_minute: {read_file: 0, grep_codebase: 0}}\n");
     plant(env.folder());
-    let server = env.serve();
-    let mut session = Session::start(&env, &["mcp"]);
-    let listed = server.get("/v1/tools").json();
-    let tools = listed["tools"].as_array().unwrap();
-    let known: BTreeSet<_> = tools.iter().map(|tool| tool["name"].as_str().unwrap()).collect();
-    let rows = include_str!("../corpus/paths.jsonl").lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
-    let mut ran = 0;
-    for row in rows.filter(|row| known.contains(row["tool"].as_str().unwrap())) {
-        if !row["check"].is_null() || !row["needs"].is_null() || !row["profile"].is_null() || !row["steps"].is_null() {
-            continue;
+    let rows: Vec<Value> =
+        include_str!("../corpus/paths.jsonl").lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    for wire in WIRES {
+        let mut caller = Caller::start(&env, wire);
+        let listed = caller.server.get("/v1/tools").json();
+        let tools = listed["tools"].as_array().unwrap();
+        let known: BTreeSet<_> = tools.iter().map(|tool| tool["name"].as_str().unwrap()).collect();
+        let mut ran = 0;
+        for row in rows.iter().filter(|row| known.contains(row["tool"].as_str().unwrap())) {
+            if ["check", "needs", "profile", "steps"].iter().any(|key| !row[key].is_null()) {
+                continue;
+            }
+            let answer = caller.call(row["tool"].as_str().unwrap(), &filled_in(&row["input"], env.folder()));
+            check_markers(row, &answer);
+            rows::check(row, wire, &answer);
+            ran += 1;
         }
-        let tool = row["tool"].as_str().unwrap();
-        let input = filled_in(&row["input"], env.folder());
-        let enveloped = server.post(&format!("/v1/tools/{tool}"), &json!({"args": input}).to_string()).json();
-        let enveloped = if enveloped["ok"] == json!(true) { enveloped["result"].clone() } else { enveloped };
-        let bare = server.post(&format!("/mcp/tool/{tool}"), &input.to_string()).json();
-        let over_http = modern(&server, "tools/call", Some(tool), json!({"name": tool, "arguments": input}));
-        let over_stdio = session.call(tool, &input);
-        let over_http = over_http.json();
-        for (wire, answer) in [
-            ("v1", &enveloped),
-            ("mcptool", &bare),
-            ("modern", &over_http["result"]["structuredContent"]),
-            ("stdio", &over_stdio["result"]["structuredContent"]),
-        ] {
-            check_markers(&row, answer);
-            rows::check(&row, wire, answer);
-        }
-        ran += 1;
+        assert!(ran >= 100, "{wire}: only {ran} rows ran");
     }
-    assert!(ran >= 100, "only {ran} rows ran");
-    drop(server);
     let log = fs::read_to_string(env.path(".countersign/countersign.log")).unwrap();
     assert!(FORBIDDEN.iter().all(|marker| !log.contains(marker)), "the log shows what no answer may");
 }
