@@ -83,7 +83,8 @@ pub(super) fn measure(workspace: &Workspace, rounds: u32) -> anyhow::Result<Embe
 /// As the index makes them.
 fn texts(workspace: &Workspace) -> anyhow::Result<Vec<String>> {
     let mut all = Vec::new();
-    for path in listed(workspace.root())?.iter().filter(|path| path.ends_with(".rs")) {
+    let is_code = |path: &&String| Path::new(path).extension().is_some_and(|ending| ending == "rs");
+    for path in listed(workspace.root())?.iter().filter(is_code) {
         let text = fs::read_to_string(workspace.root().join(path)).context("cannot read our own code")?;
         let until = Until::new(Duration::from_secs(1), || false);
         all.extend(chunks_of_file(path, &text, None, false, &until).iter().map(text_to_embed));
