@@ -10,7 +10,8 @@ use crate::http::{Answer, connect, exchange, exchange_half_closed, read_all};
 
 #[test]
 fn broken_requests_are_answered_or_closed_and_leave_nothing_behind() {
-    let env = TestEnv::new();
+    // Nothing else may open files meanwhile, as an index does.
+    let env = TestEnv::with_config("tools: [hello]\n");
     let server = env.serve();
     server.get("/healthz");
     let before = server.descriptors();
