@@ -15,6 +15,7 @@ use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 
 use crate::approvals::{ApprovalRequest, Approvals};
+use crate::budget::{Budget, QueryId};
 use crate::catalog::Catalog;
 use crate::changes::{Change, Changes};
 use crate::limits::{Limiter, Wait};
@@ -28,6 +29,7 @@ pub struct Gate {
     catalog: ArcSwap<Catalog>,
     policy: ArcSwap<Policy>,
     limiter: Limiter,
+    budget: Budget,
     changes: Changes,
     approvals: Arc<dyn Approvals>,
     recorder: Arc<Recorder>,
@@ -75,6 +77,11 @@ pub struct Answer {
     pub reply: Reply,
 }
 
+/// A query may make one call, and this one has made it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("query {0} has made its one call")]
+pub struct BudgetSpent(pub QueryId);
+
 /// Why there is nothing to hand out.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 pub enum NoAnswer {
@@ -97,6 +104,7 @@ impl Gate {
             catalog: ArcSwap::from_pointee(catalog),
             policy: ArcSwap::from_pointee(policy),
             limiter: Limiter::default(),
+            budget: Budget::default(),
             changes: Changes::default(),
             approvals,
             recorder: Arc::new(recorder),
@@ -134,6 +142,16 @@ impl Gate {
 
     pub fn recorder(&self) -> &Recorder {
         &self.recorder
+    }
+
+    /// A query that may make one call.
+    pub fn open_query(&self) -> QueryId {
+        self.budget.open()
+    }
+
+    /// The one call of a query. Whatever becomes of it, there is no second one.
+    pub async fn call_for(&self, query: QueryId, call: Call) -> Result<Result<Answer, NoAnswer>, BudgetSpent> {
+        if self.budget.spend(query) { Ok(self.call(call).await) } else { Err(BudgetSpent(query)) }
     }
 
     pub async fn call(&self, call: Call) -> Result<Answer, NoAnswer> {

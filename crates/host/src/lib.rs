@@ -4,6 +4,7 @@
 //! `dyn AuditLog`, and what it hands to a wire is a `Reply`.
 
 mod approvals;
+mod budget;
 mod catalog;
 mod changes;
 mod documents;
@@ -15,10 +16,11 @@ mod record;
 mod redact;
 
 pub use approvals::{ApprovalRequest, Approvals, NoApprover, People, Signpost, framed};
+pub use budget::QueryId;
 pub use catalog::{Catalog, DuplicateTool};
 pub use changes::{Change, Changes};
 pub use documents::ContractDocuments;
-pub use gate::{Answer, Call, Gate, NoAnswer, Wire};
+pub use gate::{Answer, BudgetSpent, Call, Gate, NoAnswer, Wire};
 pub use metrics::{Metrics, ServerFigures, ToolFigures};
 pub use policy::Policy;
 pub use record::{CallLog, CallRecord, Recorder};

@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
-use super::{Answer, Call, Gate, NoAnswer, Wire};
+use super::{Answer, BudgetSpent, Call, Gate, NoAnswer, Wire};
 use crate::{CallLog, CallRecord, Catalog, Metrics, NoApprover, Policy, Recorder};
 
 #[tokio::test]
@@ -130,6 +130,18 @@ async fn a_dropped_call_is_recorded_as_well() {
     assert!(tokio::time::timeout(Duration::from_millis(20), call).await.is_err());
     bench.settle().await;
     assert_eq!(bench.audit.events(), [(AuditEvent::Intent, None), (AuditEvent::Abandoned, None)]);
+}
+
+#[tokio::test]
+async fn a_query_makes_one_call_whatever_becomes_of_it() {
+    let bench = Bench::new(Policy::default());
+    for (tool, recorded) in [("read", 1), ("nobody", 1), ("liar", 2)] {
+        let query = bench.gate.open_query();
+        let call = || bench.gate.call_for(query, Bench::request(tool, json!({"behave": "well"})));
+        assert!(call().await.is_ok(), "{tool}");
+        assert_eq!(call().await.map(drop), Err(BudgetSpent(query)), "{tool}");
+        assert_eq!(bench.audit.events().len(), recorded, "{tool}: the second never reached the tool");
+    }
 }
 
 #[tokio::test]
