@@ -42,8 +42,8 @@ pub(crate) struct Options {
     /// More rounds: sets `COUNTERSIGN_LONG=1` for the tests
     #[arg(long)]
     long: bool,
-    /// Run these steps only: fmt, clippy, tidy, test, doc, codegen, extending, deny, peers, upstreams, clients,
-    /// conformance, grep
+    /// Run these steps only: fmt, clippy, tidy, test, codegen, extending, deny, peers, upstreams, clients, conformance,
+    /// grep
     #[arg(long, value_name = "STEP", value_parser = STEPS.map(|step| step.name))]
     only: Vec<String>,
     /// A skipped step is a failure
@@ -88,7 +88,7 @@ enum Needs {
     Peers,
 }
 
-const STEPS: [Step; 13] = [
+const STEPS: [Step; 12] = [
     Step { name: "fmt", needs: Needs::Cargo, run: |workspace, _| cargo(workspace, &["fmt", "--all", "--check"]) },
     Step {
         name: "clippy",
@@ -97,11 +97,6 @@ const STEPS: [Step; 13] = [
     },
     Step { name: "tidy", needs: Needs::Cargo, run: |workspace, _| Ok(judged(tidy::run(workspace)?, "findings above")) },
     Step { name: "test", needs: Needs::Cargo, run: tests },
-    Step {
-        name: "doc",
-        needs: Needs::Cargo,
-        run: |workspace, rounds| finish(&mut testing(workspace, rounds, "--doc")),
-    },
     Step {
         name: "codegen",
         needs: Needs::Cargo,
@@ -148,9 +143,13 @@ fn cargo(workspace: &Workspace, arguments: &[&str]) -> anyhow::Result<Outcome> {
     finish(&mut workspace.cargo(arguments))
 }
 
-/// Where there is no PostgreSQL, all tests that do not need it still run.
+/// Examples in documents, too. Where there is no PostgreSQL, all tests that do not need it still run.
 fn tests(workspace: &Workspace, rounds: Rounds) -> anyhow::Result<Outcome> {
-    let mut command = testing(workspace, rounds, "--all-targets");
+    // One crate's failure must not hide another's.
+    let mut command = workspace.cargo(&["test", "--workspace", "--no-fail-fast"]);
+    if rounds == Rounds::Many {
+        command.env("COUNTERSIGN_LONG", "1");
+    }
     match Postgres::start() {
         Ok(server) => {
             command.env("COUNTERSIGN_TEST_POSTGRES", server.url());
@@ -164,15 +163,6 @@ fn tests(workspace: &Workspace, rounds: Rounds) -> anyhow::Result<Outcome> {
             Ok(Outcome::Skipped(format!("only the tests on PostgreSQL, the others passed: {err:#}")))
         }
     }
-}
-
-fn testing(workspace: &Workspace, rounds: Rounds, targets: &str) -> Command {
-    // One crate's failure must not hide another's.
-    let mut command = workspace.cargo(&["test", "--workspace", targets, "--no-fail-fast"]);
-    if rounds == Rounds::Many {
-        command.env("COUNTERSIGN_LONG", "1");
-    }
-    command
 }
 
 fn conformant(workspace: &Workspace) -> anyhow::Result<Outcome> {
