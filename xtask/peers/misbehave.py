@@ -461,8 +461,8 @@ class Countersign:
         """The healthy one and these."""
         servers = {name: self.server(name) for name in ["healthy", *names]}
         written = self.folder / "countersign.new"
-        # JSON is YAML.
-        written.write_text(json.dumps({"servers": servers}))
+        # JSON is YAML. Without tools of our own that take memory when they please, as an index does.
+        written.write_text(json.dumps({"tools": ["hello"], "servers": servers}))
         written.rename(self.folder / "countersign.yaml")
         self.configured = set(servers)
 
