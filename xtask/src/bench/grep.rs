@@ -82,10 +82,11 @@ pub(super) fn run(workspace: &Workspace, options: &Options) -> anyhow::Result<Ve
     let countersign = workspace.build("countersign", "countersign", Profile::Release)?;
     let folder = tempfile::tempdir_in(workspace.peers()).context("cannot create a temporary folder")?;
     let tree = folder.path().join("tree");
+    // First, because whoever serves the large tree begins to index it.
+    let project = reading::measure(&countersign, folder.path(), options.rounds)?;
     talk::note(format_args!("a tree of {} files", tree::FILES));
     tree::plant(&tree)?;
     let mut session = Session::start(&countersign, &tree, folder.path())?;
-    let project = reading::measure(&countersign, folder.path(), options.rounds)?;
     let mut results = Results {
         bench: "grep",
         rounds: options.rounds,
