@@ -64,16 +64,18 @@ pub(super) fn measure(binary: &Path, folder: &Path, rounds: u32) -> anyhow::Resu
         median_of(rounds, |round| first_question(binary, &new, &folder.join(format!("new-{round}"))))?;
     let (tree, state) = (folder.join("tree"), folder.join("state"));
     tree::plant_project(&tree.join("part_0"), FILES)?;
-    index(binary, &tree, &state)?;
+    let (indexed, _) = index(binary, &tree, &state)?;
     let changed = tree.join("part_0/changed.rs");
     let one_change_ms = median_of(rounds, |round| one_change(binary, &tree, &state, &changed, round))?;
-    let small = questions(binary, &tree, &state, rounds, 1)?;
+    let small = questions(binary, &tree, &state, rounds, indexed.chunks)?;
     for copy in 1..COPIES {
         tree::plant_project(&tree.join(format!("part_{copy}")), FILES)?;
     }
     let (indexed, indexing_peak_mb) = index(binary, &tree, &state)?;
     ensure!(indexed.embedded < u64::from(FILES), "copies were embedded again: {indexed:?}");
-    let large = questions(binary, &tree, &state, rounds, COPIES)?;
+    let large = questions(binary, &tree, &state, rounds, indexed.chunks)?;
+    let (few, many) = (u64::from(FILES * tree::FUNCTIONS_IN_A_FILE), small.chunks * u64::from(COPIES));
+    ensure!(small.chunks >= few && large.chunks >= many, "fewer chunks than functions: {small:?}, {large:?}");
     Ok(Projects { first_question_ms, one_change_ms, small, large, indexing_peak_mb })
 }
 
@@ -120,7 +122,7 @@ fn index(binary: &Path, tree: &Path, state: &Path) -> anyhow::Result<(Indexed, f
     Ok((indexed, peak))
 }
 
-fn questions(binary: &Path, tree: &Path, state: &Path, rounds: u32, copies: u32) -> anyhow::Result<Level> {
+fn questions(binary: &Path, tree: &Path, state: &Path, rounds: u32, chunks: u64) -> anyhow::Result<Level> {
     let mut session = Session::start(binary, tree, state)?;
     let mut times = Vec::new();
     for number in 0..WARMUP + u64::from(rounds) * QUESTIONS {
@@ -130,7 +132,6 @@ fn questions(binary: &Path, tree: &Path, state: &Path, rounds: u32, copies: u32)
         }
     }
     times.sort_by(f64::total_cmp);
-    let chunks = u64::from(FILES * copies * tree::FUNCTIONS_IN_A_FILE);
     talk::note(format_args!("{} questions to {chunks} chunks", times.len()));
     Ok(Level {
         chunks,
