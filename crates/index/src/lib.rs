@@ -35,5 +35,5 @@ pub use ranking::{Accesses, Circumstances, Hit};
 pub use refresh::{IndexError, Progress};
 pub use search::{Filter, Found, Search};
 pub use sources::{Memory, Sources};
-pub use terms::Vocabulary;
+pub use terms::{Vocabulary, stem};
 pub use weights::Weights;

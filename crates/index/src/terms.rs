@@ -135,7 +135,7 @@ fn is_ideograph(c: char) -> bool {
 
 /// English endings, as far as they can be taken off without a dictionary: `parse`, `parsing`, `parsed` → `pars`,
 /// `queries` and `query` → `quer`. It is enough that question and text meet, what is left need not be a word.
-fn stem(word: &str) -> &str {
+pub fn stem(word: &str) -> &str {
     if word.len() <= MIN_STEM_BYTES || !word.bytes().all(|byte| byte.is_ascii_lowercase()) {
         return word;
     }

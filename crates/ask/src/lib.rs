@@ -1,0 +1,7 @@
+//! From a question to one call and an answer that says no more than its result: planner, grounded summaries, receipts.
+
+mod grounding;
+mod summary;
+
+pub use grounding::{Bullet, Flaw, Grounded, Likeness, check};
+pub use summary::Summary;
