@@ -21,7 +21,7 @@ pub struct Bullet {
 }
 
 /// A bullet that passed, and where in the result its evidence is.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Grounded {
     pub claim: String,
     pub evidence: String,
@@ -78,4 +78,24 @@ pub fn check(result: &Value, bullet: &Bullet, likeness: Option<Likeness>) -> Res
     carried::check(&claimed, &shown)?;
     support::check(&claimed, &shown, evidence, &pointer, likeness)?;
     Ok(Grounded { claim: claim.clone(), evidence: evidence.clone(), pointer })
+}
+
+pub(crate) use evidence::locate;
+
+pub struct Grounding {
+    embedder: std::sync::Arc<dyn countersign_index::Embedder>,
+}
+impl Grounding {
+    pub fn new(embedder: std::sync::Arc<dyn countersign_index::Embedder>) -> Self {
+        Self { embedder }
+    }
+    pub async fn check(
+        &self,
+        result: &Value,
+        bullet: &Bullet,
+    ) -> Result<Result<Grounded, Flaw>, countersign_index::EmbedError> {
+        let vectors = self.embedder.embed(&[bullet.claim.clone(), bullet.evidence.clone()]).await?;
+        let likeness = Likeness(vectors[0].iter().zip(&vectors[1]).map(|(a, b)| a * b).sum());
+        Ok(check(result, bullet, Some(likeness)))
+    }
 }

@@ -20,9 +20,18 @@ const VALUES_MAX: usize = 400;
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(tag = "type", rename = "summary")]
 pub struct Summary {
+    pub author: Author,
     pub bullets: Vec<Grounded>,
     /// Bullets that were not carried by the result and are not shown.
     pub dropped: usize,
+}
+
+/// Who wrote the claims. Of the embedded one, they are the quotations.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Author {
+    Embedded,
+    Model,
 }
 
 impl Summary {
@@ -41,12 +50,14 @@ impl Summary {
         chosen.sort_unstable();
         let checked: Vec<_> = chosen.iter().map(|&at| check(result, &found[at], None)).collect();
         let dropped = checked.iter().filter(|checked| checked.is_err()).count();
-        Self { bullets: checked.into_iter().flatten().collect(), dropped }
+        Self { author: Author::Embedded, bullets: checked.into_iter().flatten().collect(), dropped }
     }
 }
 
 fn words(text: &str) -> impl Iterator<Item = String> {
-    text.split(|c: char| !c.is_alphanumeric()).filter(|word| word.len() > 2).map(|word| stem(&word.to_lowercase()).to_owned())
+    text.split(|c: char| !c.is_alphanumeric())
+        .filter(|word| word.len() > 2)
+        .map(|word| stem(&word.to_lowercase()).to_owned())
 }
 
 /// Sentences of texts, and other values with their keys.
@@ -100,7 +111,10 @@ mod tests {
         let summary = Summary::extract("how fast is the parser of version 2.0", &result);
         assert_eq!(summary.dropped, 0, "{summary:?}");
         let claims: Vec<&str> = summary.bullets.iter().map(|bullet| bullet.claim.as_str()).collect();
-        assert!(claims.contains(&"The parser is twice as fast.") && claims.contains(&"Version 2.0 is out."), "{claims:?}");
+        assert!(
+            claims.contains(&"The parser is twice as fast.") && claims.contains(&"Version 2.0 is out."),
+            "{claims:?}"
+        );
         assert!(summary.bullets.len() <= BULLETS_MAX);
         for Grounded { evidence, pointer, .. } in &summary.bullets {
             assert!(result.pointer(pointer).is_some(), "{evidence}: {pointer}");

@@ -52,6 +52,8 @@ pub(crate) enum Command {
     },
     /// Search what the project knows, by meaning
     Search(SearchArguments),
+    /// Ask in words: at most one tool is called, and its answer shown
+    Ask(AskArguments),
     /// Show, export or check tool contracts
     #[command(subcommand)]
     Contracts(ContractsCommand),
@@ -75,6 +77,11 @@ pub(crate) enum Command {
     Audit {
         #[command(subcommand)]
         command: Option<AuditCommand>,
+    },
+    /// Show, verify or replay what is left of questions and calls [default: list]
+    Receipts {
+        #[command(subcommand)]
+        command: Option<ReceiptsCommand>,
     },
     /// Introduce Countersign to AI clients
     #[command(subcommand)]
@@ -138,6 +145,19 @@ pub(crate) struct SearchArguments {
 }
 
 #[derive(Debug, Args)]
+pub(crate) struct AskArguments {
+    /// The question, in words
+    #[arg(value_name = "QUESTION", required = true)]
+    pub(crate) question: Vec<String>,
+    /// Sum the answer up in bullets that quote it
+    #[arg(long)]
+    pub(crate) summary: bool,
+    /// Show how near every tool is, and why
+    #[arg(long)]
+    pub(crate) explain: bool,
+}
+
+#[derive(Debug, Args)]
 pub(crate) struct CheckArguments {
     /// Servers from the configuration [default: all]
     #[arg(value_name = "SERVER")]
@@ -195,6 +215,29 @@ pub(crate) enum AuditCommand {
     },
     /// Print all records as JSON lines
     Export,
+}
+
+#[derive(Debug, Clone, Subcommand)]
+pub(crate) enum ReceiptsCommand {
+    /// List the newest receipts of questions
+    List,
+    /// Print a receipt, to be kept or handed on: a question's by its id, a call's by its request id
+    Show {
+        #[arg(value_name = "ID")]
+        id: String,
+    },
+    /// Check that a receipt is what was written; needs nothing but the file
+    Verify {
+        /// The file; - is standard input
+        #[arg(value_name = "FILE")]
+        file: PathBuf,
+    },
+    /// Decide again from what the receipt holds, and show what would be decided otherwise here and now
+    Replay {
+        /// The file; - is standard input
+        #[arg(value_name = "FILE")]
+        file: PathBuf,
+    },
 }
 
 #[derive(Debug, Clone, Copy, Subcommand)]

@@ -1,6 +1,7 @@
 //! One file per command; this one sends each to its place.
 
 mod approvals;
+mod ask;
 mod audit;
 mod call;
 mod check;
@@ -12,6 +13,7 @@ mod doctor;
 mod index;
 mod man;
 mod mcp;
+mod receipts;
 mod search;
 mod serve;
 mod stats;
@@ -36,11 +38,13 @@ pub(crate) fn run(arguments: Arguments) -> Result<ExitCode, CommandError> {
         Command::Call(call) => call::run(&common, &call),
         Command::Index { watch } => index::run(&common, watch),
         Command::Search(arguments) => search::run(&common, &arguments),
+        Command::Ask(arguments) => ask::run(&common, &arguments),
         Command::Contracts(command) => contracts::run(&common, command),
         Command::Check(arguments) => check::run(&common, &arguments),
         Command::Stats { since } => stats::run(&common, since.as_deref()),
         Command::Approvals { command, watch } => approvals::run(&common, command, watch),
         Command::Audit { command } => audit::run(&common, command),
+        Command::Receipts { command } => receipts::run(&common, command),
         Command::Client(ClientCommand::Config(arguments)) => client::config(&common, &arguments),
         Command::Config { command } => config::run(&common, command),
         Command::Doctor => doctor::run(&common),

@@ -34,7 +34,7 @@ pub(crate) use self::file::config_schema;
 pub(crate) use self::locate::NAMES as CONFIG_NAMES;
 pub(crate) use self::mistakes::ConfigMistakes;
 pub(crate) use self::reload::changed_keys;
-pub(crate) use self::sections::{Level, LogLevel, Switch};
+pub(crate) use self::sections::{Level, LogLevel, ReceiptContent, Switch};
 pub(crate) use self::values::Secret;
 
 use self::layers::Layers;
@@ -77,6 +77,9 @@ pub(crate) struct Config {
     /// Where it looks for programs: the folders of `PATH`, and then the usual ones.
     pub(crate) search_path: Vec<PathBuf>,
     pub(crate) context: Context,
+    /// What plans and writes summaries, where it is not the embedded ones.
+    pub(crate) llm: Option<Endpoint>,
+    pub(crate) receipts: Receipts,
     pub(crate) limits: Limits,
     pub(crate) approval: BTreeMap<ToolName, Approval>,
     pub(crate) log: Log,
@@ -119,7 +122,21 @@ pub(crate) struct Context {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Embedder {
     Embedded,
-    Endpoint { url: String, model: String, api_key: Option<Secret> },
+    Endpoint(Endpoint),
+}
+
+/// An OpenAI-compatible service.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Endpoint {
+    pub(crate) url: String,
+    pub(crate) model: String,
+    pub(crate) api_key: Option<Secret>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Receipts {
+    pub(crate) keep: Duration,
+    pub(crate) content: ReceiptContent,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -1,5 +1,6 @@
 //! Where the crates meet: configuration in, a running host out.
 
+mod asking;
 mod context;
 
 use std::collections::BTreeSet;
@@ -9,8 +10,10 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::Context as _;
+use countersign_ask::Ask;
 use countersign_contract::{Access, AnyTool, BoxFuture, Caller, HeldCalls, Together, ToolName, closest};
 use countersign_host::{Catalog, ContractDocuments, Gate, Metrics, People, Policy, Recorder, Signpost};
+use countersign_index::Service;
 use countersign_repo::{AppendOnly, Places, Root, Sandbox};
 use countersign_store::{Accesses, ContextRows, Store, StoreError, Tasks, create_data_folder};
 use countersign_tools::{Materials, SystemAudit, Web};
@@ -22,7 +25,7 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 use crate::args::Common;
-use crate::config::{CONFIG_NAMES, Config, DEFAULT_NAMES, Environment, Overrides, Switch};
+use crate::config::{CONFIG_NAMES, Config, DEFAULT_NAMES, Endpoint, Environment, Overrides, Switch};
 use crate::failure::CommandError;
 use crate::logging::{self, LogFile, LogFileError, Stderr};
 use crate::output::Format;
@@ -252,6 +255,7 @@ impl Drop for Running {
 #[derive(Debug)]
 pub(crate) struct Host {
     pub(crate) gate: Arc<Gate>,
+    pub(crate) ask: Arc<Ask>,
     pub(crate) store: Arc<Store>,
     pub(crate) held_calls: Arc<dyn HeldCalls>,
     pub(crate) upstreams: Arc<Upstreams>,
@@ -297,6 +301,7 @@ impl Host {
         let held_calls = Arc::new(store.held_calls(config.audit == Switch::On));
         let people = People::new(Arc::clone(&held_calls) as _, signpost(config, address));
         let gate = Arc::new(Gate::new(catalog, policy(config), Arc::new(people), recorder));
+        let ask = Arc::new(asking::ask(config, &gate, &store)?);
         let key = store.shared_key("request_state").await.map_err(store_error)?;
         let key = SealKey::from_bytes(key.try_into().map_err(|_| anyhow::anyhow!("the shared key is damaged"))?);
         let (following, stopping) = (TaskTracker::new(), CancellationToken::new());
@@ -311,7 +316,7 @@ impl Host {
         if gate.catalog().find("context_search", &owner()).is_some() {
             following.spawn(Arc::clone(&materials.index).run(stopping.clone()));
         }
-        Ok(Self { gate, store, held_calls, upstreams, web: materials.web, following, stopping, key, log })
+        Ok(Self { gate, ask, store, held_calls, upstreams, web: materials.web, following, stopping, key, log })
     }
 
     /// Lets upstream servers come, but not for longer than this.
@@ -356,6 +361,13 @@ fn signpost(config: &Config, address: Option<SocketAddr>) -> Signpost {
     let file = config.sources.file.as_ref().map(|file| file.to_string_lossy());
     let quoted = file.map(|file| format!(" --config '{}'", file.replace('\'', r"'\''")));
     Signpost { scope: scope(config), options: quoted.unwrap_or_default(), url: format!("http://{host}") }
+}
+
+/// How a configured service is reached.
+fn service(endpoint: &Endpoint) -> anyhow::Result<Service> {
+    let Endpoint { url, model, api_key } = endpoint;
+    let key = api_key.as_ref().map(|key| key.expose().into());
+    Ok(Service { url: url.parse()?, model: model.clone(), key })
 }
 
 /// The repository, as the database names it.

@@ -4,6 +4,7 @@
 mod run;
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use arc_swap::ArcSwap;
 use countersign_contract::{
@@ -19,7 +20,7 @@ use crate::budget::{Budget, QueryId};
 use crate::catalog::Catalog;
 use crate::changes::{Change, Changes};
 use crate::limits::{Limiter, Wait};
-use crate::policy::Policy;
+use crate::policy::{Policy, Ruling};
 use crate::record::{Origin, Recorder, Recording};
 
 /// No transport and no tool repeats a step of this. Catalog and policy are swapped whole when the configuration
@@ -134,10 +135,15 @@ impl Gate {
 
     /// Whether a call of this tool runs without a word to its client.
     pub fn asks_nobody(&self, tool: &str, caller: &Caller) -> bool {
-        let (catalog, policy) = (self.catalog.load(), self.policy.load());
-        catalog
-            .find(tool, caller)
-            .is_some_and(|tool| !tool.asks_its_client() && policy.approval_for(tool.contract()) == Approval::Never)
+        let catalog = self.catalog.load();
+        let asks =
+            |tool: &dyn AnyTool| tool.asks_its_client() || self.ruling(tool.contract()).approval != Approval::Never;
+        catalog.find(tool, caller).is_some_and(|tool| !asks(&**tool))
+    }
+
+    /// What holds for calls of this tool.
+    pub fn ruling(&self, contract: &Contract) -> Ruling {
+        self.policy.load().ruling(&contract.name, Ruling::promised(contract))
     }
 
     pub fn recorder(&self) -> &Recorder {
@@ -160,15 +166,15 @@ impl Gate {
             NoAnswer::UnknownTool
         })?;
         let contract = tool.contract();
-        let policy = self.policy.load_full();
-        let deadline = policy.timeout_for(contract);
+        let ruling = self.ruling(contract);
+        let deadline = ruling.timeout().unwrap_or(Duration::MAX);
         let ctx = CallContext::new(call.caller, deadline, call.cancelled, call.progress, call.client);
         let origin = Origin { wire: call.wire, session: call.session.as_deref() };
         // First of all, so that records, approvals and the tool all speak of the same arguments.
         let mut arguments = call.arguments;
         contract.normalise(&mut arguments);
         let recording = self.recorder.begin(&ctx, contract, origin, &arguments);
-        let outcome = self.pass(&*tool, &policy, &ctx, arguments, &recording).await;
+        let outcome = self.pass(&*tool, ruling, &ctx, arguments, &recording).await;
         let reply = close(contract, &ctx, outcome, recording).await?;
         Ok(Answer { request_id: ctx.request_id, reply })
     }
@@ -177,18 +183,17 @@ impl Gate {
     async fn pass(
         &self,
         tool: &dyn AnyTool,
-        policy: &Policy,
+        ruling: Ruling,
         ctx: &CallContext,
         arguments: Value,
         recording: &Recording<'_>,
     ) -> Result<Output, ToolError> {
         let contract = tool.contract();
-        self.limit(contract, policy, ctx)?;
+        self.limit(contract, ruling, ctx)?;
         contract.check_arguments(&arguments)?;
-        let approval = policy.approval_for(contract);
         let mut approved = None;
-        if approval != Approval::Never {
-            let request = ApprovalRequest { ctx, tool, arguments: &arguments, policy: approval };
+        if ruling.approval != Approval::Never {
+            let request = ApprovalRequest { ctx, tool, arguments: &arguments, policy: ruling.approval };
             approved = self.approvals.decide(request).await?;
             recording.approved(approved);
         }
@@ -217,8 +222,8 @@ impl Gate {
         Err(Rejection::new(Code::ContractViolation, error).with_details(details).into())
     }
 
-    fn limit(&self, contract: &Contract, policy: &Policy, ctx: &CallContext) -> Result<(), Rejection> {
-        let Some(per_minute) = policy.rate_for(contract) else { return Ok(()) };
+    fn limit(&self, contract: &Contract, ruling: Ruling, ctx: &CallContext) -> Result<(), Rejection> {
+        let Some(per_minute) = ruling.rate_per_minute else { return Ok(()) };
         self.limiter.admit(&ctx.caller.name, &contract.name, per_minute).map_err(|Wait(wait)| {
             let seconds = wait.as_millis().div_ceil(1000);
             Rejection::new(Code::RateLimited, format!("Rate limit exceeded for {}", contract.name))

@@ -22,5 +22,5 @@ pub use changes::{Change, Changes};
 pub use documents::ContractDocuments;
 pub use gate::{Answer, BudgetSpent, Call, Gate, NoAnswer, Wire};
 pub use metrics::{Metrics, ServerFigures, ToolFigures};
-pub use policy::Policy;
+pub use policy::{Policy, Ruling};
 pub use record::{CallLog, CallRecord, Recorder};

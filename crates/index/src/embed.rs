@@ -8,7 +8,7 @@ use std::fmt;
 use countersign_contract::BoxFuture;
 
 pub use local::{Local, TOKENS_MAX};
-pub use remote::{Remote, Service};
+pub use remote::Remote;
 
 /// Something that turns texts into vectors of length 1, always the same for the same text, whatever it is asked for in
 /// the same breath: vectors are kept for good.

@@ -8,6 +8,7 @@ mod bm25;
 mod catalogue;
 mod chunk;
 mod embed;
+mod endpoint;
 mod generation;
 mod history;
 mod index;
@@ -26,7 +27,8 @@ mod weights;
 
 pub use asking::{Answer, Asked, Piece, SearchError};
 pub use chunk::{Chunk, Kind, Source, chunks_of_file, text_to_embed};
-pub use embed::{EmbedError, Embedder, Local, Remote, Service, TOKENS_MAX};
+pub use embed::{EmbedError, Embedder, Local, Remote, TOKENS_MAX};
+pub use endpoint::{Endpoint, Manner, Patience, Service, Unanswered};
 pub use generation::{Document, Entry, Generation, Part};
 pub use index::{BuildError, Built, Index, Parts, Stage};
 pub use matrix::{Probe, Rows};

@@ -12,6 +12,7 @@ mod place;
 mod pool;
 mod postgres;
 mod read;
+pub(crate) mod receipts;
 mod schema;
 mod sql;
 mod sqlite;

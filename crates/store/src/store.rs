@@ -3,6 +3,7 @@
 use std::future::ready;
 use std::io;
 use std::sync::{Arc, OnceLock};
+use std::time::Duration;
 
 use countersign_contract::{AuditEntry, AuditLog, AuditUnavailable, BoxFuture, Durability, RequestId};
 use tokio::sync::mpsc::error::TrySendError;
@@ -13,7 +14,8 @@ use crate::accesses::Writing;
 use crate::db::{IfMissing, Reader, Undo, Writer, WriterHandle, approvals};
 use crate::record::Draft;
 use crate::{
-    Accesses, ContextRows, Place, RawRecord, Record, StatsQuery, StoreError, StoredCalls, Tasks, ToolStats, Verdict,
+    Accesses, ContextRows, Place, RawRecord, Receipts, Record, StatsQuery, StoreError, StoredCalls, Tasks, ToolStats,
+    Verdict,
 };
 
 /// One process's way to what is kept. To be closed at the end: dropped, it writes what is waiting only if the
@@ -82,6 +84,11 @@ impl Store {
     /// What can be found of a repository; `scope` is the path of its root.
     pub fn context(&self, scope: Arc<str>) -> ContextRows {
         ContextRows::new(scope, Arc::clone(&self.reader), self.writer.clone())
+    }
+
+    /// Receipts of questions; each goes when it is older than this.
+    pub fn receipts(&self, keep_for: Duration) -> Receipts {
+        Receipts::new(Arc::clone(&self.reader), self.writer.clone(), keep_for)
     }
 
     /// A key that all processes on this store share.

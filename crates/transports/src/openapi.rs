@@ -3,6 +3,25 @@
 use countersign_contract::{Code, Contract};
 use serde_json::{Map, Value, json};
 
+/// What a call may come to beside a result.
+const FAILURES: [(&str, &str); 15] = [
+    ("202", "A person has to approve the call first"),
+    ("400", "The arguments or the request are not valid"),
+    ("401", "A token is needed"),
+    ("403", "Access denied"),
+    ("404", "Not found"),
+    ("408", "The body did not arrive in time"),
+    ("413", "Too large"),
+    ("415", "The body or the content is of a type that is not taken"),
+    ("421", "Another host was asked for"),
+    ("429", "Too many calls; `Retry-After` says when to try again"),
+    ("500", "We failed; `details.request_id` names the call in the log"),
+    ("502", "Something further away failed or broke its contract"),
+    ("503", "Not available right now"),
+    ("504", "The call took too long"),
+    ("507", "No space is left"),
+];
+
 /// What `GET /v1/tools` says of each tool.
 pub(crate) fn summary(contract: &Contract) -> Value {
     json!({
@@ -89,9 +108,45 @@ fn fixed_paths() -> Map<String, Value> {
         "required": ["approvals"],
     });
     let listed = read("listApprovals", "The calls that wait for a person; for approvers", &json_content(&list));
+    paths.insert("/v1/ask".to_owned(), json!({"post": ask()}));
     paths.insert("/v1/approvals".to_owned(), json!({"get": listed}));
     paths.insert("/v1/approvals/{id}".to_owned(), approval(&json_content(&held)));
     paths
+}
+
+/// A question in words.
+fn ask() -> Value {
+    let text = json!({"type": "string"});
+    let question = json!({
+        "type": "object",
+        "properties": {
+            "query": {"type": "string", "minLength": 1, "description": "The question, in words"},
+            "summary": {"type": "boolean", "description": "Whether the answer is summed up in bullets that quote it"},
+        },
+        "required": ["query"],
+        "additionalProperties": false,
+    });
+    let answer = json!({
+        "type": "object",
+        "properties": {
+            "query_id": text, "query": text, "ok": {"type": "boolean"}, "request_id": text, "receipt": text,
+            "plan": {"type": "object"},
+            "refusal": {"type": "object", "description": "Why nothing was called"},
+            "result": {"type": "object"},
+            "failure": {"type": "object"},
+            "summary": {"type": "object"},
+        },
+        "required": ["query_id", "query", "ok", "plan"],
+        "additionalProperties": false,
+    });
+    let summary = "Plans, calls at most one tool and answers; a refusal is an answer too";
+    let mut operation = read("ask", summary, &json_content(&answer));
+    operation["requestBody"] = json!({"required": true, "content": json_content(&question)});
+    for (status, meaning) in FAILURES {
+        let either = json!({"anyOf": [answer, {"$ref": "#/components/schemas/Problem"}]});
+        operation["responses"][status] = json!({"description": meaning, "content": json_content(&either)});
+    }
+    operation
 }
 
 /// One held call: shown, and decided about.
@@ -186,23 +241,7 @@ fn call(contract: &Contract, id: &str, body: &Value, success: &Value, failure: &
         responses.insert(status.to_owned(), json!({"description": description, "content": json_content(schema)}));
     };
     answer("200", "The result", success);
-    for (status, description) in [
-        ("202", "A person has to approve the call first"),
-        ("400", "The arguments or the request are not valid"),
-        ("401", "A token is needed"),
-        ("403", "Access denied"),
-        ("404", "Not found"),
-        ("408", "The body did not arrive in time"),
-        ("413", "Too large"),
-        ("415", "The body or the content is of a type that is not taken"),
-        ("421", "Another host was asked for"),
-        ("429", "Too many calls; `Retry-After` says when to try again"),
-        ("500", "We failed; `details.request_id` names the call in the log"),
-        ("502", "Something further away failed or broke its contract"),
-        ("503", "Not available right now"),
-        ("504", "The call took too long"),
-        ("507", "No space is left"),
-    ] {
+    for (status, description) in FAILURES {
         answer(status, description, failure);
     }
     json!({

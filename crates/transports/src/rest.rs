@@ -3,12 +3,14 @@
 //! `POST /v1/tools/{tool}` wraps arguments and result in an envelope; `POST /mcp/tool/{tool}` takes and gives them bare.
 
 mod approvals;
+mod ask;
 mod guarded;
 mod route;
 
 use std::sync::Arc;
 
 use arc_swap::ArcSwap;
+use countersign_ask::Ask;
 use countersign_contract::{Access, BoxFuture, Caller, Client, Code, HeldCalls, Progress};
 use countersign_host::{Answer, Call, Gate, NoAnswer, Wire};
 use http::header::{ALLOW, RETRY_AFTER};
@@ -47,6 +49,7 @@ pub struct Service {
     in_flight: Semaphore,
     mcp: Streamable,
     approvals: Option<Arc<dyn HeldCalls>>,
+    ask: Option<Arc<Ask>>,
     servers: ServerReports,
 }
 
@@ -69,8 +72,8 @@ impl Service {
         let (gate, in_flight) = (Arc::clone(mcp.gate()), Semaphore::new(MAX_IN_FLIGHT));
         let mcp = Streamable::new(mcp, max_body);
         let servers = ServerReports(Box::new(|| json!({"servers": []})));
-        let (auth, approvals) = (ArcSwap::from_pointee(auth), None);
-        Self { gate, auth, guard, readiness, max_body, in_flight, mcp, approvals, servers }
+        let auth = ArcSwap::from_pointee(auth);
+        Self { gate, auth, guard, readiness, max_body, in_flight, mcp, approvals: None, ask: None, servers }
     }
 
     /// What `/v1/servers` shows.
@@ -83,6 +86,12 @@ impl Service {
     #[must_use]
     pub fn with_approvals(self, held: Arc<dyn HeldCalls>) -> Self {
         Self { approvals: Some(held), ..self }
+    }
+
+    /// What answers questions.
+    #[must_use]
+    pub fn with_ask(self, ask: Arc<Ask>) -> Self {
+        Self { ask: Some(ask), ..self }
     }
 
     /// From the next request on.
@@ -128,6 +137,7 @@ impl Service {
             Route::Mcp => Box::pin(self.mcp.handle(asked.head, asked.body, asked.caller)).await,
             Route::BareTool(tool) => self.call_bare(tool, asked).await,
             Route::Tools => Ok(self.list_tools(&asked.caller)),
+            Route::Ask => Box::pin(self.ask(asked)).await,
             Route::Approvals => self.list_approvals(&asked.caller).await,
             Route::Approval(id) => self.approval(id, asked).await,
             Route::Servers => self.list_servers(&asked.caller),

@@ -12,9 +12,8 @@ YAML, every key optional. The file is `--config FILE`, else `$COUNTERSIGN_CONFIG
 `countersign config check` reports all mistakes at once, `countersign config show` what holds. The same as a JSON Schema
 for editors: [`contracts/config.schema.json`](../contracts/config.schema.json).
 
-This version refuses `auth.oauth` and `llm`: they are not available yet. Keys of tools that are
-not available yet (`context`, `file_io`, `system_audit`), `contracts.overlays` and `contracts.lockfile` are
-checked and have no effect.
+This version refuses `auth.oauth`: it is not available yet. `contracts.overlays` and `contracts.lockfile` are checked
+and have no effect.
 
 | key | default | meaning |
 |---|---|---|

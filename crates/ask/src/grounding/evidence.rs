@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 /// JSON Pointer to the smallest value that contains the quotation.
-pub(super) fn locate(result: &Value, quotation: &str) -> Option<String> {
+pub(crate) fn locate(result: &Value, quotation: &str) -> Option<String> {
     let quoted = [spaced(quotation), spaced(&unescaped(quotation))];
     in_texts(result, &quoted, String::new()).or_else(|| {
         let structural = [tight(quotation), tight(&unescaped(quotation))];

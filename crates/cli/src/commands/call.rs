@@ -19,7 +19,7 @@ use crate::signals::StopSignals;
 use crate::wiring::{self, Kept};
 
 /// A server that has to be fetched first takes its time.
-const UPSTREAMS_PATIENCE: Duration = Duration::from_secs(30);
+pub(super) const UPSTREAMS_PATIENCE: Duration = Duration::from_secs(30);
 
 pub(super) fn run(common: &Common, call: &CallArguments) -> CommandResult {
     let reply = call_once(common, &call.tool, |contract| arguments(call, contract))?;
@@ -128,7 +128,7 @@ fn pairs(pairs: &[String], contract: &Contract) -> Result<Map<String, Value>, Co
 }
 
 /// Text where the schema takes text, otherwise JSON where it reads as such; the gate has the last word.
-fn typed(name: &str, text: &str, contract: &Contract) -> Value {
+pub(super) fn typed(name: &str, text: &str, contract: &Contract) -> Value {
     let declared = &contract.input.raw()["properties"][name]["type"];
     let takes_text = declared == "string" || declared.as_array().is_some_and(|kinds| kinds.contains(&"string".into()));
     if takes_text {

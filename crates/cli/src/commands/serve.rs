@@ -41,7 +41,10 @@ async fn serve(common: &Common, listen: Option<String>, config: Config) -> Resul
     let max_body = usize::try_from(config.http.max_body).unwrap_or(usize::MAX);
     let service = Service::new(host.mcp(), wiring::auth(&config), guard, readiness, max_body);
     let upstreams = Arc::clone(&host.upstreams);
-    let service = service.with_approvals(Arc::clone(&host.held_calls)).with_servers(move || upstreams.report());
+    let service = service
+        .with_ask(Arc::clone(&host.ask))
+        .with_approvals(Arc::clone(&host.held_calls))
+        .with_servers(move || upstreams.report());
     let service = Arc::new(service);
     let app = Guarded::new(Arc::clone(&service));
     let mut stop_signals = StopSignals::listen().context("cannot listen for signals")?;

@@ -11,7 +11,7 @@ use serde_json::{Map, Value, json};
 
 use super::sections::{
     AuthFile, ContextFile, ContractsFile, EndpointFile, FileIoFile, HttpFile, LimitsFile, LogFile, MemoryFile,
-    ServerFile, Switch, SystemAuditFile, WebFetchFile,
+    ReceiptsFile, ServerFile, Switch, SystemAuditFile, WebFetchFile,
 };
 use super::values::{DATABASE_PATTERN, ToolsText};
 
@@ -65,6 +65,8 @@ pub(super) struct ConfigFile {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "EndpointFile")]
     pub(super) llm: Option<EndpointFile>,
+    /// What is kept of questions.
+    pub(super) receipts: ReceiptsFile,
 }
 
 impl Default for ConfigFile {
@@ -89,6 +91,7 @@ impl Default for ConfigFile {
             mcp_servers: BTreeMap::new(),
             contracts: ContractsFile::default(),
             llm: None,
+            receipts: ReceiptsFile::default(),
         }
     }
 }

@@ -25,6 +25,8 @@ pub(crate) fn changed_keys(old: &Config, new: &Config) -> ChangedKeys {
         // The same as long as the process lives.
         search_path: _,
         context,
+        llm,
+        receipts,
         limits,
         approval,
         log,
@@ -51,6 +53,8 @@ pub(crate) fn changed_keys(old: &Config, new: &Config) -> ChangedKeys {
         ("file_io", *file_io_root != new.file_io_root),
         ("system_audit", *audited_packages != new.audited_packages),
         ("context", *context != new.context),
+        ("llm", *llm != new.llm),
+        ("receipts", *receipts != new.receipts),
         ("contracts", *contracts != new.contracts),
         ("log", *log != new.log),
         ("audit", *audit != new.audit),

@@ -18,9 +18,9 @@ use super::file::{ConfigFile, DEFAULT_APPROVAL};
 use super::layers::{Aim, Layers, mistake};
 use super::mistakes::{ConfigMistake, Place};
 use super::net;
-use super::sections::{ContextFile, DEFAULT_RATES, EmbedderFile, HttpFile, LimitsFile, WebFetchFile};
+use super::sections::{ContextFile, DEFAULT_RATES, EmbedderFile, EndpointFile, HttpFile, LimitsFile, WebFetchFile};
 use super::values::{DurationText, MAX_SIZE};
-use super::{Config, Context, Contracts, Embedder, Http, Limits, Log, Sources};
+use super::{Config, Context, Contracts, Embedder, Endpoint, Http, Limits, Log, Receipts, Sources};
 
 /// Looking up a place takes a walk through the file; nobody reads more than this.
 const MAX_MISTAKES: usize = 256;
@@ -58,6 +58,11 @@ pub(super) fn resolve(layers: &Layers, base: &Path, mistakes: &mut Vec<ConfigMis
         // The environment's to say.
         search_path: Vec::new(),
         context: checks.context(file.context),
+        llm: file.llm.map(|endpoint| checks.endpoint(&["llm", "url"], endpoint)),
+        receipts: Receipts {
+            keep: checks.positive(&["receipts", "keep"], &file.receipts.keep),
+            content: file.receipts.content,
+        },
         limits: checks.limits(&file.limits),
         approval: checks.approval(&file.approval),
         log: Log { file: log_file, level: file.log.level },
@@ -115,9 +120,6 @@ impl Checks<'_> {
     fn refuse_unavailable(&mut self, file: &ConfigFile) {
         if file.auth.oauth.is_some() {
             self.report(&["auth", "oauth"], Aim::Key, format!("{UNAVAILABLE}; use `auth.tokens`"));
-        }
-        if file.llm.is_some() {
-            self.report(&["llm"], Aim::Key, UNAVAILABLE);
         }
     }
 
@@ -192,13 +194,18 @@ impl Checks<'_> {
         let embedder = match context.embedder {
             EmbedderFile::Word(_) => Embedder::Embedded,
             EmbedderFile::Endpoint(endpoint) => {
-                if let Err(message) = net::endpoint(&endpoint.url) {
-                    self.report(&["context", "embedder", "url"], Aim::Value, message);
-                }
-                Embedder::Endpoint { url: endpoint.url, model: endpoint.model, api_key: endpoint.api_key }
+                Embedder::Endpoint(self.endpoint(&["context", "embedder", "url"], endpoint))
             }
         };
         Context { embedder, exclude: context.exclude }
+    }
+
+    fn endpoint(&mut self, steps: &[&str], endpoint: EndpointFile) -> Endpoint {
+        let EndpointFile { url, model, api_key } = endpoint;
+        if let Err(message) = net::endpoint(&url) {
+            self.report(steps, Aim::Value, message);
+        }
+        Endpoint { url, model, api_key }
     }
 
     /// What is written is laid over the defaults: naming one tool must not lift the limits of the others.

@@ -197,6 +197,28 @@ pub(super) struct EndpointFile {
 
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
+pub(super) struct ReceiptsFile {
+    /// How long a question's receipt is kept; a newer one takes the older ones away.
+    pub(super) keep: DurationText,
+    /// Whether receipts hold what was asked and answered (`full`), or only its digests.
+    pub(super) content: ReceiptContent,
+}
+
+impl Default for ReceiptsFile {
+    fn default() -> Self {
+        Self { keep: std::time::Duration::from_hours(30 * 24).into(), content: ReceiptContent::Full }
+    }
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub(crate) enum ReceiptContent {
+    Full,
+    Digests,
+}
+
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
 pub(super) struct LimitsFile {
     /// Calls a minute for one caller, by tool; 0 is no limit. Tools that are not named keep their default.
     pub(super) rate_per_minute: BTreeMap<String, PerMinute>,

@@ -11,10 +11,10 @@ use serde_json::Value;
 use super::file::ConfigFile;
 use super::sections::{
     AuthFile, ContextFile, ContractsFile, EmbedderFile, EndpointFile, FileIoFile, HttpFile, LimitsFile, LogFile,
-    MemoryFile, SandboxFile, ServerFile, ServerToolsFile, SystemAuditFile, TokenFile, WebFetchFile,
+    MemoryFile, ReceiptsFile, SandboxFile, ServerFile, ServerToolsFile, SystemAuditFile, TokenFile, WebFetchFile,
 };
 use super::values::{PerMinute, Secret, SizeText, ToolsText};
-use super::{Config, Context, Embedder, Http, Limits, Token};
+use super::{Config, Context, Embedder, Endpoint, Http, Limits, Token};
 
 impl Config {
     pub(crate) fn show(&self) -> Value {
@@ -50,6 +50,8 @@ impl Config {
                 lockfile: self.contracts.lockfile.clone(),
             },
             servers: self.servers.iter().map(|spec| (spec.name.to_string(), server(spec))).collect(),
+            llm: self.llm.as_ref().map(endpoint),
+            receipts: ReceiptsFile { keep: self.receipts.keep.into(), content: self.receipts.content },
             // What this version does not have was refused on the way in.
             ..ConfigFile::default()
         }
@@ -140,11 +142,14 @@ fn web_fetch(web_fetch: &WebSettings) -> WebFetchFile {
 fn context(context: &Context) -> ContextFile {
     let embedder = match &context.embedder {
         Embedder::Embedded => EmbedderFile::default(),
-        Embedder::Endpoint { url, model, api_key } => {
-            EmbedderFile::Endpoint(EndpointFile { url: url.clone(), model: model.clone(), api_key: api_key.clone() })
-        }
+        Embedder::Endpoint(written) => EmbedderFile::Endpoint(endpoint(written)),
     };
     ContextFile { embedder, exclude: context.exclude.clone() }
+}
+
+fn endpoint(endpoint: &Endpoint) -> EndpointFile {
+    let Endpoint { url, model, api_key } = endpoint.clone();
+    EndpointFile { url, model, api_key }
 }
 
 fn limits(limits: &Limits) -> LimitsFile {

@@ -11,7 +11,8 @@ use tempfile::TempDir;
 
 use super::reload::ChangedKeys;
 use super::{
-    Config, ConfigMistakes, Embedder, Environment, Level, LogLevel, Overrides, Switch, changed_keys, config_schema,
+    Config, ConfigMistakes, Embedder, Endpoint, Environment, Level, LogLevel, Overrides, Switch, changed_keys,
+    config_schema,
 };
 
 const FOURTEEN_TOOLS: [&str; 14] = [
@@ -67,7 +68,6 @@ auth:
 
 const UNAVAILABLE: &str = "\
 auth: {oauth: {issuer: a, audience: b, jwks_url: c}}
-llm: {url: 'http://127.0.0.1:1/v1', model: m}
 ";
 
 const UNSET: &str =
@@ -169,7 +169,9 @@ audit: off
     let token = &config.tokens[0];
     assert_eq!((token.name.as_str(), &token.tools, token.approver), ("ci", &only(&["list_tasks"]), false));
     assert_eq!(token.hash, TokenHash::of("123456").to_bytes());
-    let Embedder::Endpoint { url, model, api_key } = &config.context.embedder else { panic!("not an endpoint") };
+    let Embedder::Endpoint(Endpoint { url, model, api_key }) = &config.context.embedder else {
+        panic!("not an endpoint")
+    };
     let api_key = api_key.as_ref().unwrap().expose();
     assert_eq!((url.as_str(), model.as_str(), api_key), ("https://models.test/v1", "small", "none"));
     assert_eq!(config.limits.timeout[&tool("web-fetch")], Duration::from_secs(90));

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use anyhow::Context as _;
-use countersign_index::{Embedder, Index, Local, Memory, Parts, Remote, Service, Sources};
+use countersign_index::{Embedder, Index, Local, Memory, Parts, Remote, Sources};
 use countersign_repo::Root;
 use countersign_store::{Accesses, ContextRows, Store, create_data_folder};
 use countersign_tools::{EXCLUDED, SOURCE};
@@ -58,9 +58,8 @@ type Shared = Arc<dyn Embedder>;
 fn embedders(config: &Config) -> Result<(Shared, Shared), CommandError> {
     Ok(match &config.context.embedder {
         Configured::Embedded => (Arc::new(Local::on_all_cores()), Arc::new(Local::in_background())),
-        Configured::Endpoint { url, model, api_key } => {
-            let url = url.parse().context("`context.embedder.url` is no URL")?;
-            let service = Service { url, model: model.clone(), key: api_key.as_ref().map(|key| key.expose().into()) };
+        Configured::Endpoint(endpoint) => {
+            let service = super::service(endpoint).context("`context.embedder.url` is no URL")?;
             let remote = Arc::new(Remote::new(service).context("cannot set up the embedding service")?);
             (Arc::clone(&remote) as _, remote)
         }

@@ -3,6 +3,7 @@
 
 mod adam;
 mod approvals;
+mod ask_model;
 mod auth;
 mod checklist;
 mod cli;
@@ -21,6 +22,7 @@ mod log;
 mod mcp_http;
 mod mcp_stdio;
 mod memory;
+mod model;
 mod origin;
 mod paths;
 mod postgres;

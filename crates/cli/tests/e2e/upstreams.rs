@@ -10,7 +10,7 @@ use crate::mcp_http::{modern, modern_with};
 use crate::mcp_stdio::{Session, meta};
 
 /// A server of the older era that offers `$TOOLS` and answers every call with `$RESULT`.
-const TOY: &str = r#"
+pub(crate) const TOY: &str = r#"
 while IFS= read -r line; do
   id=$(printf '%s' "$line" | sed -n 's/^{"id":\([0-9]*\).*/\1/p')
   case "$line" in

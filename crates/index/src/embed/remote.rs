@@ -1,9 +1,7 @@
 //! A service that speaks the protocol of `OpenAI` for embeddings: `POST {url}/embeddings`.
 //!
 //! What it answers is believed only as far as it was checked: how many vectors, how long, and that each has a direction.
-//! Redirects are not followed: texts and key are for this service alone.
 
-mod exchange;
 #[cfg(test)]
 mod tests;
 
@@ -12,12 +10,10 @@ use std::sync::OnceLock;
 use std::time::Duration;
 
 use countersign_contract::BoxFuture;
-use secrecy::SecretString;
-use tokio::time::Instant;
-use url::{Position, Url};
+use url::Position;
 
-use self::exchange::{Exchange, Failure};
 use super::{EmbedError, Embedder, unit};
+use crate::endpoint::{Endpoint, Manner, Patience, Service};
 
 /// Few services take more in one request.
 const TEXTS_MAX: usize = 64;
@@ -28,43 +24,17 @@ const BYTES_MAX: usize = 100_000;
 /// Services refuse the empty text; this one has as little meaning.
 const NOTHING: &str = " ";
 
-/// Where it is and what to ask it for.
-#[derive(Clone)]
-pub struct Service {
-    /// What comes before `/embeddings`, as in `https://api.openai.com/v1`.
-    pub url: Url,
-    pub model: String,
-    pub key: Option<SecretString>,
-}
-
-/// Without the key, and without what a URL may hold besides its host.
-impl fmt::Debug for Service {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let host = self.url.host_str().unwrap_or_default();
-        f.debug_struct("Service").field("host", &host).field("model", &self.model).finish_non_exhaustive()
-    }
-}
-
 pub struct Remote {
     id: String,
     /// As the service calls it.
     name: String,
-    exchange: Exchange,
-    patience: Patience,
+    endpoint: Endpoint,
     /// Set by the first answer; later ones must agree.
     dimensions: OnceLock<usize>,
 }
 
-/// How long one request is worth trying.
-#[derive(Debug, Clone, Copy)]
-struct Patience {
-    tries: u32,
-    first_pause: Duration,
-    /// The longest pause, even if the service asks for more.
-    longest_pause: Duration,
-    one_try: Duration,
-    all_tries: Duration,
-}
+/// 64 vectors of 4,096 numbers with twenty digits each are 5 MB.
+const ANSWER_MAX: usize = 16 * 1024 * 1024;
 
 const PATIENCE: Patience = Patience {
     tries: 4,
@@ -84,8 +54,9 @@ impl Remote {
         let Service { url, model, key } = service;
         // Two services may well run different things under one name.
         let id = format!("{}/{model}", url[Position::BeforeHost..Position::AfterPath].trim_end_matches('/'));
-        let exchange = Exchange::new(url, key).map_err(|what| EmbedError::Remote(what.to_owned()))?;
-        Ok(Self { id, name: model, exchange, patience, dimensions: OnceLock::new() })
+        let manner = Manner { name: "embedding service", path: &["embeddings"], answer_max: ANSWER_MAX, patience };
+        let endpoint = Endpoint::new(url, key, &manner).map_err(EmbedError::Remote)?;
+        Ok(Self { id, name: model, endpoint, dimensions: OnceLock::new() })
     }
 
     async fn embed_all(&self, texts: &[String]) -> Result<Vec<Vec<f32>>, EmbedError> {
@@ -93,44 +64,20 @@ impl Remote {
         for batch in batches(texts) {
             let inputs: Vec<&str> =
                 batch.iter().map(|text| if text.is_empty() { NOTHING } else { text.as_str() }).collect();
-            let answered = self.try_some_times(&inputs).await?;
+            let answered = self.ask(&inputs).await?;
             vectors.extend(self.checked(answered, batch.len())?);
         }
         Ok(vectors)
     }
 
-    async fn try_some_times(&self, inputs: &[&str]) -> Result<Vec<Item>, EmbedError> {
-        let body = serde_json::to_vec(&Question { model: &self.name, input: inputs });
-        let body = body.map_err(|error| EmbedError::Remote(error.to_string()))?;
-        let deadline = Instant::now() + self.patience.all_tries;
-        let mut tries = 0;
-        loop {
-            tries += 1;
-            let until = deadline.min(Instant::now() + self.patience.one_try);
-            let failure = match tokio::time::timeout_at(until, self.exchange.post(body.clone())).await {
-                Ok(Ok(items)) => return Ok(items),
-                Ok(Err(failure)) => failure,
-                Err(_) => Failure::again("did not answer in time"),
-            };
-            match self.pause(&failure, tries).filter(|pause| Instant::now() + *pause < deadline) {
-                Some(pause) => {
-                    tracing::debug!(tries, ?pause, failure = failure.what, "asking the embedding service again");
-                    tokio::time::sleep(pause).await;
-                }
-                None => return Err(in_words(&failure.what, tries)),
-            }
-        }
-    }
-
-    /// Until the next try; `None` if there is no point in one.
-    fn pause(&self, failure: &Failure, tries: u32) -> Option<Duration> {
-        if !failure.is_passing || tries >= self.patience.tries {
-            return None;
-        }
-        let doubled = self.patience.first_pause.saturating_mul(2_u32.saturating_pow(tries - 1));
-        // Many who were refused together must not come back together.
-        let pause = failure.wait.unwrap_or_default().max(doubled.mul_f64(0.5 + 0.5 * chance()));
-        Some(pause.min(self.patience.longest_pause))
+    async fn ask(&self, inputs: &[&str]) -> Result<Vec<Item>, EmbedError> {
+        let wrong = |what: String| EmbedError::Remote(what);
+        let question = serde_json::to_vec(&Question { model: &self.name, input: inputs });
+        let question = question.map_err(|error| wrong(error.to_string()))?;
+        let answer = self.endpoint.ask(question).await.map_err(|failure| wrong(failure.to_string()))?;
+        let answer: Result<Answer, _> = serde_json::from_slice(&answer);
+        let not_one = "the embedding service gave an answer that is not one of embeddings";
+        answer.map(|answer| answer.data).map_err(|_| wrong(not_one.to_owned()))
     }
 
     fn checked(&self, items: Vec<Item>, count: usize) -> Result<Vec<Vec<f32>>, EmbedError> {
@@ -188,6 +135,11 @@ struct Question<'a> {
     input: &'a [&'a str],
 }
 
+#[derive(serde::Deserialize)]
+struct Answer {
+    data: Vec<Item>,
+}
+
 /// One vector of an answer.
 #[derive(serde::Deserialize)]
 struct Item {
@@ -212,22 +164,4 @@ fn batches(texts: &[String]) -> Vec<&[String]> {
         rest = others;
     }
     batches
-}
-
-fn in_words(what: &str, tries: u32) -> EmbedError {
-    let times = match tries {
-        0 | 1 => String::new(),
-        2 => ", tried twice".to_owned(),
-        3 => ", tried three times".to_owned(),
-        4 => ", tried four times".to_owned(),
-        more => format!(", tried {more} times"),
-    };
-    EmbedError::Remote(format!("the embedding service {what}{times}"))
-}
-
-/// From 0 to 1.
-fn chance() -> f64 {
-    // The marks of a UUID come after these.
-    let [a, b, c, d, ..] = uuid::Uuid::new_v4().into_bytes();
-    f64::from(u32::from_be_bytes([a, b, c, d])) / f64::from(u32::MAX)
 }

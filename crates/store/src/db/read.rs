@@ -5,20 +5,21 @@ use std::io;
 
 use countersign_contract::{ApprovalId, HeldCall, RequestId};
 use futures_util::TryStreamExt as _;
+use jiff::Timestamp;
 
 use super::audit::{places, read_head};
 use super::place::Place;
 use super::pool::Pool;
 use super::sql::{Connection, Row};
 use super::sqlite::{AtOnce, File};
-use super::{accesses, approvals, context, tasks};
+use super::{accesses, approvals, context, receipts, tasks};
 use crate::chain::{ChainHash, Link, Opening};
 use crate::record::parse;
 use crate::stats::Tally;
 use crate::verify::{StoredChain, StoredRecord, Verifier};
 use crate::{
-    ContextRow, Digest, FileAccess, RawRecord, Record, RecordBody, StatsQuery, StoreError, Task, TaskQuery, ToolStats,
-    Verdict,
+    ContextRow, Digest, FileAccess, RawRecord, Record, RecordBody, StatsQuery, StoreError, StoredReceipt, Task,
+    TaskQuery, ToolStats, Verdict,
 };
 
 const CHAINS_PER_PAGE: i64 = 256;
@@ -91,6 +92,16 @@ impl Reader {
     pub(crate) async fn newest_accesses(&self, scope: &str, limit: i64) -> Result<Vec<FileAccess>, StoreError> {
         let mut connection = self.acquire().await?;
         accesses::newest(&mut connection, scope, limit).await.map_err(|source| self.read_error(source))
+    }
+
+    pub(crate) async fn receipt(&self, id: &str) -> Result<Option<StoredReceipt>, StoreError> {
+        let mut connection = self.acquire().await?;
+        receipts::find(&mut connection, id).await.map_err(|source| self.read_error(source))
+    }
+
+    pub(crate) async fn newest_receipts(&self, limit: i64) -> Result<Vec<(String, Timestamp)>, StoreError> {
+        let mut connection = self.acquire().await?;
+        receipts::newest(&mut connection, limit).await.map_err(|source| self.read_error(source))
     }
 
     pub(crate) async fn context_origins(&self, scope: &str) -> Result<Vec<(String, Digest)>, StoreError> {

@@ -13,6 +13,8 @@ pub(super) enum Route<'a> {
     /// `/mcp/tool/{tool}`: arguments and result bare.
     BareTool(&'a str),
     Tools,
+    /// `/v1/ask`: a question in words.
+    Ask,
     /// `/v1/approvals`: the calls that wait for a person.
     Approvals,
     /// `/v1/approvals/{id}`.
@@ -42,6 +44,7 @@ impl<'a> Route<'a> {
         match path {
             "/v1/approvals" => Some(Self::Approvals),
             "/mcp" => Some(Self::Mcp),
+            "/v1/ask" => Some(Self::Ask),
             "/v1/tools" => Some(Self::Tools),
             "/v1/servers" => Some(Self::Servers),
             "/v1/stats" => Some(Self::Stats),
@@ -63,7 +66,7 @@ impl<'a> Route<'a> {
         match self {
             Self::Tool(_) | Self::Approval(_) => "GET,HEAD,POST",
             Self::Mcp => "DELETE,GET,POST",
-            Self::BareTool(_) => "POST",
+            Self::BareTool(_) | Self::Ask => "POST",
             Self::Tools
             | Self::Approvals
             | Self::Servers
@@ -87,6 +90,7 @@ mod tests {
     #[test]
     fn a_path_names_one_route_or_none() {
         for (path, route) in [
+            ("/v1/ask", Some(Route::Ask)),
             ("/v1/tools", Some(Route::Tools)),
             ("/v1/tools/hello", Some(Route::Tool("hello"))),
             ("/v1/tools/h%65llo", Some(Route::Tool("h%65llo"))),

@@ -7,8 +7,9 @@ use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::{TcpListener, TcpStream};
 use url::Url;
 
-use super::{Patience, Remote, Service, batches};
+use super::{Remote, batches};
 use crate::embed::{EmbedError, Embedder as _};
+use crate::endpoint::{Patience, Service};
 
 const KEY: &str = "sk-very-secret";
 

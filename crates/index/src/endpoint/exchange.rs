@@ -12,12 +12,9 @@ use secrecy::{ExposeSecret as _, SecretString};
 use serde::Deserialize;
 use url::Url;
 
-use super::Item;
+use super::Manner;
 
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
-
-/// 64 vectors of 4,096 numbers with twenty digits each are 5 MB.
-const ANSWER_MAX: usize = 16 * 1024 * 1024;
 
 /// Of what a service says about a mistake of ours.
 const REASON_MAX: usize = 200;
@@ -26,9 +23,10 @@ pub(super) struct Exchange {
     client: Client,
     url: Url,
     headers: HeaderMap,
+    answer_max: usize,
 }
 
-/// What the service did, in words that follow "the embedding service".
+/// What the service did, in words that follow its name.
 #[derive(Debug)]
 pub(super) struct Failure {
     pub(super) what: String,
@@ -36,34 +34,36 @@ pub(super) struct Failure {
     pub(super) is_passing: bool,
     /// What the service asked for.
     pub(super) wait: Option<Duration>,
+    pub(super) status: Option<StatusCode>,
 }
 
 impl Failure {
     pub(super) fn again(what: impl Into<String>) -> Self {
-        Self { what: what.into(), is_passing: true, wait: None }
+        Self { what: what.into(), is_passing: true, wait: None, status: None }
     }
 
     fn for_good(what: impl Into<String>) -> Self {
-        Self { what: what.into(), is_passing: false, wait: None }
+        Self { what: what.into(), is_passing: false, wait: None, status: None }
     }
 }
 
 impl Exchange {
-    pub(super) fn new(mut url: Url, key: Option<SecretString>) -> Result<Self, &'static str> {
+    pub(super) fn new(mut url: Url, key: Option<SecretString>, manner: &Manner) -> Result<Self, String> {
+        let name = manner.name;
         if !matches!(url.scheme(), "http" | "https") {
-            return Err("the URL of the embedding service must start with `https://` or `http://`");
+            return Err(format!("the URL of the {name} must start with `https://` or `http://`"));
         }
         if !url.username().is_empty() || url.password().is_some() {
-            return Err("the URL of the embedding service must not hold a password");
+            return Err(format!("the URL of the {name} must not hold a password"));
         }
-        let wrong = "the URL of the embedding service cannot be used";
-        url.path_segments_mut().map_err(|()| wrong)?.pop_if_empty().push("embeddings");
+        let wrong = |()| format!("the URL of the {name} cannot be used");
+        url.path_segments_mut().map_err(wrong)?.pop_if_empty().extend(manner.path);
         let mut headers = HeaderMap::new();
         headers.insert(ACCEPT, HeaderValue::from_static("application/json"));
         headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
         if let Some(key) = key {
             let value = HeaderValue::try_from(format!("Bearer {}", key.expose_secret()));
-            let mut value = value.map_err(|_| "the key for the embedding service has characters no key can have")?;
+            let mut value = value.map_err(|_| format!("the key for the {name} has characters no key can have"))?;
             value.set_sensitive(true);
             headers.insert(AUTHORIZATION, value);
         }
@@ -75,51 +75,44 @@ impl Exchange {
             .tcp_nodelay(true)
             .no_proxy()
             .build()
-            .map_err(|_| "no connection to the embedding service can be set up on this machine")?;
-        Ok(Self { client, url, headers })
+            .map_err(|_| format!("no connection to the {name} can be set up on this machine"))?;
+        Ok(Self { client, url, headers, answer_max: manner.answer_max })
     }
 
-    pub(super) async fn post(&self, body: Vec<u8>) -> Result<Vec<Item>, Failure> {
+    pub(super) async fn post(&self, body: Vec<u8>) -> Result<Vec<u8>, Failure> {
         let request = self.client.post(self.url.clone()).headers(self.headers.clone()).body(body);
         let response = request.send().await.map_err(|error| unreachable(&error))?;
         let status = response.status();
         if !status.is_success() {
-            return Err(refused(response, status).await);
+            return Err(Failure { status: Some(status), ..self.refused(response, status).await });
         }
-        let body = read(response).await?;
-        let answer: Result<Answer, _> = serde_json::from_slice(&body);
-        answer.map(|answer| answer.data).map_err(|_| Failure::for_good("gave an answer that is not one of embeddings"))
+        self.read(response).await
     }
-}
 
-#[derive(Deserialize)]
-struct Answer {
-    data: Vec<Item>,
-}
-
-async fn read(mut response: Response) -> Result<Vec<u8>, Failure> {
-    let mut body = Vec::new();
-    while let Some(piece) = response.chunk().await.map_err(|error| unreachable(&error))? {
-        if body.len() + piece.len() > ANSWER_MAX {
-            return Err(Failure::for_good("gave an answer that is too long"));
+    async fn read(&self, mut response: Response) -> Result<Vec<u8>, Failure> {
+        let mut body = Vec::new();
+        while let Some(piece) = response.chunk().await.map_err(|error| unreachable(&error))? {
+            if body.len() + piece.len() > self.answer_max {
+                return Err(Failure::for_good("gave an answer that is too long"));
+            }
+            body.extend_from_slice(&piece);
         }
-        body.extend_from_slice(&piece);
+        Ok(body)
     }
-    Ok(body)
-}
 
-async fn refused(response: Response, status: StatusCode) -> Failure {
-    let answered = format!("answered {status}");
-    if status == StatusCode::TOO_MANY_REQUESTS || status.is_server_error() {
-        return Failure { what: answered, is_passing: true, wait: wait(response.headers()) };
-    }
-    if matches!(status, StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN) {
-        // What it says here may hold a part of the key.
-        return Failure::for_good(format!("answered {status}: the key may be missing or wrong"));
-    }
-    match read(response).await.ok().and_then(|body| reason(&body)) {
-        Some(reason) => Failure::for_good(format!("{answered}: {reason}")),
-        None => Failure::for_good(answered),
+    async fn refused(&self, response: Response, status: StatusCode) -> Failure {
+        let answered = format!("answered {status}");
+        if status == StatusCode::TOO_MANY_REQUESTS || status.is_server_error() {
+            return Failure { wait: wait(response.headers()), ..Failure::again(answered) };
+        }
+        if matches!(status, StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN) {
+            // What it says here may hold a part of the key.
+            return Failure::for_good(format!("answered {status}: the key may be missing or wrong"));
+        }
+        match self.read(response).await.ok().and_then(|body| reason(&body)) {
+            Some(reason) => Failure::for_good(format!("{answered}: {reason}")),
+            None => Failure::for_good(answered),
+        }
     }
 }
 

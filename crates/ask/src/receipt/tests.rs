@@ -1,0 +1,176 @@
+//! What a receipt proves: every byte counts, parts that were made to fit each other do not fit the rest, and a replay
+//! says exactly what would be decided otherwise.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use countersign_contract::{Approval, Digest, RequestId, to_json};
+use countersign_host::{Policy, Ruling};
+use countersign_index::{EmbedError, Embedder};
+use serde_json::{Value, json};
+use uuid::Uuid;
+
+use super::{
+    AskReceipt, Called, Claims, FORMAT, Here, Keeping, Kept, Offered, PlannedBy, Receipt, ReceiptFile, ReceiptFlaw,
+};
+use crate::grounding::Grounded;
+use crate::offers::{Described, Material};
+use crate::planner::Choice;
+
+/// Nothing here is decided by vectors.
+#[derive(Debug)]
+struct Flat;
+
+impl Embedder for Flat {
+    fn model(&self) -> &'static str {
+        "flat"
+    }
+
+    fn dimensions(&self) -> Option<usize> {
+        Some(1)
+    }
+
+    fn embed<'a>(
+        &'a self,
+        texts: &'a [String],
+    ) -> countersign_contract::BoxFuture<'a, Result<Vec<Vec<f32>>, EmbedError>> {
+        Box::pin(async { Ok(texts.iter().map(|_| vec![1.0]).collect()) })
+    }
+}
+
+fn receipt(keeping: Keeping) -> AskReceipt {
+    let text = json!({"type": "string"});
+    let definition = json!({
+        "name": "lookup", "title": "Lookup", "description": "Looks up a mill", "effect": "read",
+        "inputSchema": {"type": "object", "properties": {"place": text}, "required": ["place"]},
+        "outputSchema": {"type": "object", "properties": {"text": text}, "required": ["text"]},
+    });
+    let material =
+        Material { tools: vec![Described { definition: definition.clone(), upstream: false, examples: vec![] }] };
+    let arguments = json!({"place": "Aach"});
+    let result = json!({"text": "The mill was built in 1712. Ünïcode — “quoted”."});
+    let plan = Choice::Call {
+        tool: "lookup".to_owned(),
+        arguments: arguments.as_object().unwrap().clone(),
+        why: "It fits.".to_owned(),
+    };
+    let quoted = "The mill was built in 1712.".to_owned();
+    let shown = vec![Grounded { claim: quoted.clone(), evidence: quoted, pointer: "/text".to_owned() }];
+    let ruling = Ruling { approval: Approval::Never, rate_per_minute: None, timeout_ms: None };
+    let receipt = Receipt {
+        format: FORMAT,
+        id: serde_json::from_value(json!(Uuid::now_v7())).unwrap(),
+        at: "2026-01-02T03:04:05Z".parse().unwrap(),
+        caller: "local".to_owned(),
+        wire: "cli".to_owned(),
+        version: "0.1.0".to_owned(),
+        query: Kept::value(&json!("the mill in Aach?"), keeping),
+        planner: PlannedBy::Model { name: "m".to_owned() },
+        material: material.digest(),
+        plan: Kept::value(&json!(plan), keeping),
+        call: Some(Called {
+            request_id: RequestId::generate(),
+            tool: "lookup".parse().unwrap(),
+            contract: Digest::of_json(&definition),
+            promised: ruling,
+            ruling: Ruling { timeout_ms: Some(30_000), ..ruling },
+            arguments: Kept::value(&arguments, keeping),
+            outcome: "ok".to_owned(),
+            result: Kept::result(&result, &to_json(&result), keeping),
+        }),
+        summary: Some(Kept::value(&json!(Claims { shown, dropped: vec![] }), keeping)),
+    };
+    AskReceipt { receipt, material }
+}
+
+fn file(receipt: AskReceipt) -> ReceiptFile {
+    ReceiptFile::Ask(Box::new(receipt))
+}
+
+#[test]
+fn a_receipt_reads_back_and_any_changed_byte_is_found() {
+    for keeping in [Keeping::Content, Keeping::Digests] {
+        let receipt = file(receipt(keeping));
+        let text = receipt.to_text();
+        assert_eq!(ReceiptFile::verify(text.as_bytes()).unwrap(), receipt);
+        let bytes = text.as_bytes();
+        // Every byte, each changed in two ways: more than any sample.
+        let mut tried = 0;
+        for at in 0..bytes.len() {
+            for flip in [1 << (at % 8), 0x20] {
+                let mut changed = bytes.to_vec();
+                changed[at] ^= flip;
+                assert!(ReceiptFile::verify(&changed).is_err(), "byte {at}: {}", String::from_utf8_lossy(&changed));
+                tried += 1;
+            }
+            let without = [&bytes[..at], &bytes[at + 1..]].concat();
+            assert!(ReceiptFile::verify(&without).is_err(), "without byte {at}");
+        }
+        assert!(tried >= 1000, "{tried}");
+        let spaced = text.replacen(',', ", ", 1);
+        assert!(matches!(ReceiptFile::verify(spaced.as_bytes()), Err(ReceiptFlaw::Rewritten)));
+    }
+}
+
+#[test]
+fn content_is_kept_or_not() {
+    let digests = file(receipt(Keeping::Digests)).to_text();
+    for secret in ["Aach", "1712", "It fits", "the mill in"] {
+        assert!(!digests.contains(secret), "{secret} in {digests}");
+        assert!(file(receipt(Keeping::Content)).to_text().contains(secret));
+    }
+}
+
+/// Whoever changes a part can compute the digest over all of it anew; the parts still have to fit.
+#[test]
+fn parts_that_do_not_fit_are_found_behind_a_fresh_digest() {
+    let change = |path: &str, to: Value| {
+        let mut value = json!(receipt(Keeping::Content));
+        *value.pointer_mut(path).unwrap() = to;
+        let changed: AskReceipt = serde_json::from_value(value).unwrap();
+        ReceiptFile::verify(file(changed).to_text().as_bytes())
+    };
+    for (path, to) in [
+        ("/receipt/query/content", json!("another question")),
+        ("/receipt/plan/content/tool", json!("other")),
+        ("/receipt/call/arguments/content/place", json!("Bach")),
+        ("/receipt/call/result/content/text", json!("It was built in 1812.")),
+        ("/receipt/call/tool", json!("other")),
+        ("/receipt/summary/content/shown/0/evidence", json!("never")),
+        ("/material/tools/0/definition/description", json!("Deletes a mill")),
+    ] {
+        assert!(matches!(change(path, to), Err(ReceiptFlaw::Contradiction(_))), "{path}");
+    }
+    let future = change("/receipt/format", json!(FORMAT + 1));
+    assert_eq!(future, Err(ReceiptFlaw::Newer(u64::from(FORMAT) + 1)));
+}
+
+#[tokio::test]
+async fn a_replay_shows_exactly_what_changed() {
+    let receipt = file(receipt(Keeping::Content));
+    let ReceiptFile::Ask(ask) = &receipt else { panic!("a question's") };
+    let contract = ask.receipt.call.as_ref().unwrap().contract;
+    let changed = async |policy: Policy, offered: Offered| {
+        let offered = move |_: &_| offered;
+        let here = Here { embedder: Arc::new(Flat), policy: &policy, offered: &offered };
+        let steps = receipt.replay(&here).await.unwrap();
+        let changed = steps.into_iter().filter(super::Step::changed);
+        changed.map(|step| (step.check, step.now.unwrap())).collect::<Vec<_>>()
+    };
+    let same = Policy::default();
+    assert_eq!(changed(same.clone(), Offered::Yes(contract)).await, []);
+    assert_eq!(changed(same.clone(), Offered::No).await, [("tool".to_owned(), "not offered".to_owned())]);
+    let other = Digest::of_bytes(b"another contract");
+    assert_eq!(changed(same.clone(), Offered::Yes(other)).await, [("contract".to_owned(), other.to_string())]);
+    let lookup: countersign_contract::ToolName = "lookup".parse().unwrap();
+    let stricter = Policy {
+        approval: BTreeMap::from([(lookup.clone(), Approval::OutOfBand)]),
+        rate_per_minute: BTreeMap::from([(lookup, 5)]),
+        timeout: Duration::from_secs(10),
+        ..same
+    };
+    let verdicts = changed(stricter, Offered::Yes(contract)).await;
+    let checks: Vec<&str> = verdicts.iter().map(|(check, _)| check.as_str()).collect();
+    assert_eq!(checks, ["approval", "rate limit", "time limit"], "{verdicts:?}");
+}
