@@ -104,7 +104,7 @@ fn generate(workspace: &Workspace) -> anyhow::Result<Vec<Generated>> {
 }
 
 /// Contracts do not depend on what the tools work on, but tools cannot be had without.
-fn tools(path: &Path) -> anyhow::Result<Vec<Arc<dyn AnyTool>>> {
+pub(crate) fn tools(path: &Path) -> anyhow::Result<Vec<Arc<dyn AnyTool>>> {
     let root = Arc::new(Root::open(path, &[]).context("cannot open the workspace")?);
     let memory = Arc::new(AppendOnly::new(path, path, path));
     let (tasks, accesses) = (Tasks::nowhere(), Accesses::nowhere());

@@ -2,6 +2,8 @@
 
 mod metrics;
 mod retrieval;
+mod toolsel;
+mod vectors;
 
 use std::env;
 use std::path::PathBuf;
@@ -19,6 +21,8 @@ const USUAL_PLACE: &str = "../shared/eval";
 pub(crate) enum Subject {
     /// NDCG@10 of the search, for each collection and kind of question, and what each rule of the ranking contributes
     Retrieval(Options),
+    /// How often the embedded planner finds the right tool and its arguments, and refuses when there is none
+    Toolsel(toolsel::Options),
 }
 
 #[derive(Debug, clap::Args)]
@@ -45,6 +49,7 @@ pub(crate) fn run(workspace: &Workspace, subject: &Subject) -> anyhow::Result<Ve
     }
     match subject {
         Subject::Retrieval(options) => retrieval::run(workspace, options),
+        Subject::Toolsel(options) => toolsel::run(workspace, options),
     }
 }
 
@@ -59,6 +64,10 @@ fn run_optimised(workspace: &Workspace) -> anyhow::Result<Verdict> {
 
 impl Options {
     fn data(&self, workspace: &Workspace) -> PathBuf {
-        self.data.clone().unwrap_or_else(|| workspace.root().join(USUAL_PLACE))
+        folder(workspace, self.data.as_ref())
     }
+}
+
+fn folder(workspace: &Workspace, chosen: Option<&PathBuf>) -> PathBuf {
+    chosen.cloned().unwrap_or_else(|| workspace.root().join(USUAL_PLACE))
 }

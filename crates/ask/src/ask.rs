@@ -27,13 +27,13 @@ const PLANNERS_MAX: usize = 4;
 
 #[derive(Debug)]
 pub struct Ask {
-    parts: Parts,
+    means: Means,
     /// By the digest of what each chooses from; the newest last.
     planners: Mutex<VecDeque<(Digest, Arc<Planner>)>>,
 }
 
 #[derive(Debug)]
-pub struct Parts {
+pub struct Means {
     pub gate: Arc<Gate>,
     pub embedder: Arc<dyn Embedder>,
     /// Plans and writes summaries instead of the embedded ones.
@@ -89,8 +89,8 @@ impl Planned {
 }
 
 impl Ask {
-    pub fn new(parts: Parts) -> Self {
-        Self { parts, planners: Mutex::default() }
+    pub fn new(means: Means) -> Self {
+        Self { means, planners: Mutex::default() }
     }
 
     pub async fn plan(&self, mut question: Question) -> Result<Planned, AskError> {
@@ -101,13 +101,13 @@ impl Ask {
         if question.query.chars().count() > QUERY_CHARACTERS_MAX {
             return Err(AskError::TooLong);
         }
-        let (id, at) = (self.parts.gate.open_query(), Timestamp::now());
-        let catalog = self.parts.gate.catalog();
+        let (id, at) = (self.means.gate.open_query(), Timestamp::now());
+        let catalog = self.means.gate.catalog();
         let material = Arc::new(Material::of(&catalog, &question.caller));
         let planner = self.planner(&material).await?;
         let mut plan = planner.plan(&question.query, at.to_zoned(TimeZone::UTC).date()).await?;
-        let planned_by = match &self.parts.model {
-            None => PlannedBy::Embedded { vectors: self.parts.embedder.model().to_owned() },
+        let planned_by = match &self.means.model {
+            None => PlannedBy::Embedded { vectors: self.means.embedder.model().to_owned() },
             Some(model) => {
                 let nearest = planner.nearest(&question.query, TOOLS_MAX).await?;
                 let tools = choosable(&material, &catalog, &question.caller, &nearest);
@@ -124,7 +124,7 @@ impl Ask {
         if let Some((_, planner)) = kept().iter().find(|(known, _)| *known == digest) {
             return Ok(Arc::clone(planner));
         }
-        let planner = Arc::new(Planner::new(material.offers(), Arc::clone(&self.parts.embedder)).await?);
+        let planner = Arc::new(Planner::new(material.offers(), Arc::clone(&self.means.embedder)).await?);
         let mut planners = kept();
         planners.push_back((digest, Arc::clone(&planner)));
         if planners.len() > PLANNERS_MAX {
@@ -144,7 +144,7 @@ impl Ask {
         };
         let (outcome, claims) = self.summarise(&planned, outcome).await?;
         let receipt = self.receipt(&planned, &outcome, claims);
-        let kept = self.parts.receipts.keep(receipt.to_page()).await.is_ok();
+        let kept = self.means.receipts.keep(receipt.to_page()).await.is_ok();
         let Planned { id, plan, question, planner, .. } = planned;
         Ok(Answered { id, query: question.query, planner, plan, outcome, receipt: kept })
     }
@@ -159,7 +159,7 @@ impl Ask {
         let contract = found.contract();
         let mut settled = Value::Object(arguments.clone());
         contract.normalise(&mut settled);
-        let ruling = self.parts.gate.ruling(contract);
+        let ruling = self.means.gate.ruling(contract);
         let call = Call {
             tool: tool.to_owned(),
             arguments: Value::Object(arguments),
@@ -171,7 +171,7 @@ impl Ask {
             progress: Progress::default(),
             client: Client::default(),
         };
-        let Answer { request_id, reply } = match self.parts.gate.call_for(planned.id, call).await {
+        let Answer { request_id, reply } = match self.means.gate.call_for(planned.id, call).await {
             Ok(Ok(answer)) => answer,
             Ok(Err(NoAnswer::Cancelled)) => return Err(AskError::Cancelled),
             Ok(Err(NoAnswer::UnknownTool)) => return refused("The tool went away before it could be called."),

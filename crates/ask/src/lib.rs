@@ -10,10 +10,10 @@ mod receipt;
 mod summary;
 
 pub use answer::{Answered, Outcome, Refusal};
-pub use ask::{Ask, AskError, Parts, Planned, Question};
+pub use ask::{Ask, AskError, Means, Planned, Question};
 pub use grounding::{Bullet, Flaw, Grounded};
 pub use model::{Model, ModelError};
-pub use planner::{Candidate, Choice, Example, Offer, Plan, Planner};
+pub use planner::{Candidate, Choice, Example, Offer, Parts, Plan, Planner};
 pub use receipt::{
     AskReceipt, AuditRecord, CallReceipt, Here, Keeping, NotKept, Offered, Page, Receipt, ReceiptBook, ReceiptFile,
     ReceiptFlaw, Step,

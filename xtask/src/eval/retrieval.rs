@@ -4,7 +4,6 @@
 //! that overlaps its lines.
 
 mod collection;
-mod vectors;
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -13,9 +12,9 @@ use jiff::Timestamp;
 use serde::Serialize;
 
 use self::collection::{Collection, Question};
-use self::vectors::Vectors;
 use super::Options;
 use super::metrics::{CUTOFF, Mean, ndcg};
+use super::vectors::Vectors;
 use crate::workspace::Workspace;
 use crate::{Verdict, talk};
 

@@ -22,11 +22,11 @@ impl Ask {
             return Ok((Outcome::Called { called, summary: None }, None));
         }
         let (query, result) = (&planned.question.query, &called.reply.structured);
-        let (summary, dropped) = match &self.parts.model {
+        let (summary, dropped) = match &self.means.model {
             None => (Summary::extract(query, result), Vec::new()),
             Some(model) => {
                 let bullets = model.bullets(query, result).await?.unwrap_or_default();
-                let grounding = Grounding::new(Arc::clone(&self.parts.embedder));
+                let grounding = Grounding::new(Arc::clone(&self.means.embedder));
                 let (mut shown, mut dropped) = (Vec::new(), Vec::new());
                 for bullet in bullets {
                     match grounding.check(result, &bullet).await? {
@@ -46,7 +46,7 @@ impl Ask {
     }
 
     pub(super) fn receipt(&self, planned: &Planned, outcome: &Outcome, claims: Option<Claims>) -> AskReceipt {
-        let keeping = self.parts.keeping;
+        let keeping = self.means.keeping;
         let call = match outcome {
             Outcome::Refused(_) => None,
             Outcome::Called { called, .. } => Some(Called {

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use anyhow::Context as _;
-use countersign_ask::{Ask, Keeping, Model, NotKept, Page, Parts, ReceiptBook};
+use countersign_ask::{Ask, Keeping, Means, Model, NotKept, Page, ReceiptBook};
 use countersign_contract::BoxFuture;
 use countersign_host::Gate;
 use countersign_index::Local;
@@ -21,7 +21,7 @@ pub(super) fn ask(config: &Config, gate: &Arc<Gate>, store: &Store) -> Result<As
             Some(Model::new(service).map_err(|error| CommandError::message(ExitCode::Usage, error))?)
         }
     };
-    Ok(Ask::new(Parts {
+    Ok(Ask::new(Means {
         gate: Arc::clone(gate),
         // Thresholds were measured with this one, whatever searches use.
         embedder: Arc::new(Local::on_all_cores()),

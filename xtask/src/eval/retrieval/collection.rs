@@ -14,7 +14,7 @@ use countersign_repo::Until;
 use serde::Deserialize;
 
 use super::super::Options;
-use super::vectors::Vectors;
+use super::super::vectors::Vectors;
 use crate::talk;
 
 /// As long as the index itself takes at most.

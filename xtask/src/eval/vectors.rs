@@ -4,9 +4,11 @@ use std::collections::{HashMap, HashSet};
 use std::fs::{self, OpenOptions};
 use std::io::Write as _;
 use std::path::PathBuf;
+use std::sync::{Mutex, PoisonError};
 
 use anyhow::Context as _;
-use countersign_index::{Embedder as _, Local};
+use countersign_contract::BoxFuture;
+use countersign_index::{EmbedError, Embedder, Local};
 
 use crate::talk;
 use crate::workspace::Workspace;
@@ -14,6 +16,7 @@ use crate::workspace::Workspace;
 /// Texts between two looks at how far it is.
 const AT_A_TIME: usize = 200;
 
+#[derive(Debug)]
 pub(super) struct Vectors {
     embedder: Local,
     kept_in: PathBuf,
@@ -55,6 +58,37 @@ impl Vectors {
             }
         }
         texts.iter().map(|text| self.by_text.get(text).cloned().context("a text has no vector")).collect()
+    }
+}
+
+/// The same for whoever wants an embedder. Texts that are embedded afresh are not kept.
+#[derive(Debug)]
+pub(super) struct Kept {
+    model: String,
+    dimensions: Option<usize>,
+    vectors: Mutex<Vectors>,
+}
+
+impl Kept {
+    pub(super) fn new(vectors: Vectors) -> Self {
+        let (model, dimensions) = (vectors.embedder.model().to_owned(), vectors.embedder.dimensions());
+        Self { model, dimensions, vectors: Mutex::new(vectors) }
+    }
+}
+
+impl Embedder for Kept {
+    fn model(&self) -> &str {
+        &self.model
+    }
+
+    fn dimensions(&self) -> Option<usize> {
+        self.dimensions
+    }
+
+    fn embed<'a>(&'a self, texts: &'a [String]) -> BoxFuture<'a, Result<Vec<Vec<f32>>, EmbedError>> {
+        let mut vectors = self.vectors.lock().unwrap_or_else(PoisonError::into_inner);
+        let made = vectors.of(texts).map_err(|err| EmbedError::Local(format!("{err:#}")));
+        Box::pin(std::future::ready(made))
     }
 }
 

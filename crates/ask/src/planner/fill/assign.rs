@@ -1,0 +1,215 @@
+//! Which value belongs to which parameter: each pair has a worth, the best pairs come first, and two are exchanged where
+//! that is worth more.
+
+use std::borrow::Cow;
+use std::collections::BTreeMap;
+
+use super::chunks::chunks;
+use super::render::render;
+use super::serve::serves;
+use super::{Evidence, Filler};
+use crate::planner::bm25::to_f64;
+use crate::planner::parameter::{Kind, Parameter};
+use crate::planner::pattern::Pattern;
+use crate::planner::question::{Context, Question, Values};
+use crate::planner::span::{Found, Span};
+use crate::planner::words::{overlap, overlaps_any};
+
+/// What an optional parameter wants of the words around a value, or of the value itself.
+const OPTIONAL_CONTEXT: f64 = 0.55;
+const OPTIONAL_CHUNK_CONTEXT: f64 = 1.0;
+const OPTIONAL_WORTH: f64 = 2.9;
+const OPTIONAL_TYPED_WORTH: f64 = 2.5;
+/// Rounds of exchanging.
+const EXCHANGES: usize = 3;
+
+/// A value that may become an argument.
+struct Candidate<'a> {
+    span: Cow<'a, Span>,
+    context: Context<'a>,
+}
+
+/// What is to be assigned.
+struct Table<'a> {
+    question: &'a Question,
+    open: Vec<&'a Parameter>,
+    candidates: Vec<Candidate<'a>>,
+    /// There are digits for each required number, so that "one" is hardly one.
+    enough_digits: bool,
+}
+
+impl<'a> Filler<'a> {
+    pub(super) fn assign(&mut self) {
+        let table = self.table();
+        self.parts_of_times(&table);
+        let mut pairs: Vec<(f64, usize, usize)> = Vec::new();
+        for (number, parameter) in table.open.iter().enumerate().filter(|(_, parameter)| !self.has(parameter)) {
+            for at in 0..table.candidates.len() {
+                pairs.extend(table.worth(number, parameter, at).map(|worth| (worth, number, at)));
+            }
+        }
+        pairs.sort_by(|one, other| other.0.total_cmp(&one.0));
+        for (number, at) in exchanged(&pairs, table.greedy(&pairs)) {
+            self.accept(table.open[number], &table.candidates[at].span);
+        }
+    }
+
+    fn table(&self) -> Table<'a> {
+        let question = self.question;
+        let candidate =
+            |span: Cow<'a, Span>| Candidate { context: question.context(&span.range, Values::Skipped), span };
+        let chunks = chunks(question, &self.tool.vocabulary).into_iter();
+        let chunks = chunks.filter(|chunk| !overlaps_any(&chunk.range, &self.switched));
+        let values = self.free.iter().map(|span| Cow::Borrowed(*span));
+        let candidates: Vec<Candidate<'a>> = values.chain(chunks.map(Cow::Owned)).map(candidate).collect();
+        let is_open = |each: &&Parameter| each.is_number() || each.is_text() && each.choices.is_empty();
+        let open: Vec<&Parameter> = self.open().into_iter().filter(is_open).collect();
+        let digits = candidates.iter().filter(|each| matches!(each.span.found, Found::Number(_))).count();
+        let numbers = open.iter().filter(|each| each.is_number() && each.required).count();
+        Table { question, open, candidates, enough_digits: numbers > 0 && digits >= numbers }
+    }
+
+    /// "at 4:30 pm" for `hour` and `minute`: one value for several.
+    fn parts_of_times(&mut self, table: &Table<'_>) {
+        let times = table.candidates.iter().filter(|each| matches!(each.span.found, Found::Time(_)));
+        for time in times {
+            for parameter in table.open.iter().filter(|each| each.is_number() && each.required) {
+                if parameter.is_called(&["hour", "minute"]) {
+                    let value = render(parameter, &time.span, self.question, self.today);
+                    self.set(parameter, value, Evidence::LISTED);
+                }
+            }
+        }
+    }
+
+    fn accept(&mut self, parameter: &Parameter, span: &Span) {
+        if let Found::Chunk { fresh } = span.found {
+            // The rest of the question is better, and nothing but the tool's own words is no term.
+            if parameter.kind == Kind::Text || parameter.kind == Kind::Term && fresh == 0.0 {
+                return;
+            }
+        }
+        let is_weak = span.found == Found::Url && parameter.kind == Kind::Path;
+        let evidence = if is_weak { Evidence::WEAK } else { Evidence::of(&span.found) };
+        self.set(parameter, render(parameter, span, self.question, self.today), evidence);
+        self.used.push(span.range.clone());
+        self.named.push(super::rest::with_names(self.question, span, parameter));
+    }
+}
+
+impl Table<'_> {
+    /// `None` if the value cannot be the parameter's.
+    fn worth(&self, number: usize, parameter: &Parameter, at: usize) -> Option<f64> {
+        let Candidate { span, context } = &self.candidates[at];
+        let mut worth = serves(parameter, span)?;
+        let nearby = context.speaks_of(parameter, span);
+        let is_chunk = if let Found::Chunk { fresh } = span.found {
+            worth += 0.8 * fresh - 0.5 - if self.names_next_value(span) { 1.2 } else { 0.0 };
+            true
+        } else {
+            false
+        };
+        if matches!(span.found, Found::NumberWord(_)) && self.enough_digits && nearby < 2.0 {
+            worth -= 1.2;
+        }
+        if !parameter.required {
+            let typed = matches!(span.found, Found::Date(_) | Found::Url | Found::Email | Found::Time(_));
+            let strong = worth >= OPTIONAL_WORTH || typed && worth >= OPTIONAL_TYPED_WORTH;
+            if nearby < OPTIONAL_CONTEXT && !strong || is_chunk && nearby < OPTIONAL_CHUNK_CONTEXT {
+                return None;
+            }
+        }
+        Some(worth + nearby - self.disorder(number, parameter, at) + if parameter.required { 1.0 } else { 0.0 })
+    }
+
+    /// "the city code MUC": words in front of a value are its name.
+    fn names_next_value(&self, chunk: &Span) -> bool {
+        static NAMING: Pattern = Pattern::new(r"^\s+(?:is |no\.? |number |id )?$");
+        let is_value = |span: &&Span| {
+            let found = &span.found;
+            matches!(found, Found::Identifier | Found::Path | Found::Quoted | Found::Url | Found::Name)
+        };
+        let behind = self.question.spans.iter().filter(|span| span.range.start >= chunk.range.end).find(is_value);
+        behind.is_some_and(|next| NAMING.is_match(&self.question.text[chunk.range.end..next.range.start]))
+    }
+
+    /// Values tend to come in the order of the parameters.
+    fn disorder(&self, number: usize, parameter: &Parameter, at: usize) -> f64 {
+        let is_number = |span: &Span| matches!(span.found, Found::Number(_) | Found::NumberWord(_));
+        let span = &self.candidates[at].span;
+        let parameters_before =
+            |same: &dyn Fn(&Parameter) -> bool| self.open[..number].iter().filter(|each| same(each)).count();
+        let values_before =
+            |same: &dyn Fn(&Span) -> bool| self.candidates[..at].iter().filter(|each| same(&each.span)).count();
+        if is_number(span) && parameter.is_number() {
+            return 0.12 * to_f64(parameters_before(&Parameter::is_number).abs_diff(values_before(&is_number)));
+        }
+        let dated =
+            matches!(span.found, Found::Date(_) | Found::Time(_)) && matches!(parameter.kind, Kind::Date | Kind::Time);
+        if dated {
+            let parameters = parameters_before(&|each| each.kind == parameter.kind);
+            let values =
+                values_before(&|each| std::mem::discriminant(&each.found) == std::mem::discriminant(&span.found));
+            return 0.4 * to_f64(parameters.abs_diff(values));
+        }
+        0.04 * to_f64(number.abs_diff(at))
+    }
+
+    /// The best pairs first, each parameter and each value once.
+    fn greedy(&self, pairs: &[(f64, usize, usize)]) -> BTreeMap<usize, usize> {
+        let mut assigned: BTreeMap<usize, usize> = BTreeMap::new();
+        for &(_, number, at) in pairs {
+            let span = &self.candidates[at].span;
+            let taken = |other: &usize| {
+                let other = &self.candidates[*other].span;
+                overlap(&span.range, &other.range)
+                    || is_text(&span.found) && is_text(&other.found) && span.text == other.text
+            };
+            if !assigned.contains_key(&number) && !assigned.values().any(taken) {
+                assigned.insert(number, at);
+            }
+        }
+        assigned
+    }
+}
+
+/// Two parameters exchange their values as long as that is worth more.
+fn exchanged(pairs: &[(f64, usize, usize)], mut assigned: BTreeMap<usize, usize>) -> BTreeMap<usize, usize> {
+    let worth: BTreeMap<(usize, usize), f64> = pairs.iter().map(|&(worth, number, at)| ((number, at), worth)).collect();
+    let gain = |one: (usize, usize), other: (usize, usize)| {
+        let after = worth.get(&(one.0, other.1))? + worth.get(&(other.0, one.1))?;
+        Some(after - worth.get(&one)? - worth.get(&other)?)
+    };
+    for _ in 0..EXCHANGES {
+        let numbers: Vec<usize> = assigned.keys().copied().collect();
+        let mut changed = false;
+        for (first, &one) in numbers.iter().enumerate() {
+            for &other in &numbers[first + 1..] {
+                let (one_has, other_has) = (assigned[&one], assigned[&other]);
+                if gain((one, one_has), (other, other_has)).is_some_and(|gain| gain > 1e-9) {
+                    assigned.insert(one, other_has);
+                    assigned.insert(other, one_has);
+                    changed = true;
+                }
+            }
+        }
+        if !changed {
+            break;
+        }
+    }
+    assigned
+}
+
+/// Not a number, a date or a structure: the same text twice is the same value.
+fn is_text(found: &Found) -> bool {
+    let has_meaning = matches!(
+        found,
+        Found::Json(_)
+            | Found::Date(_)
+            | Found::Month { .. }
+            | Found::Time(_)
+            | Found::Number(_)
+            | Found::NumberWord(_)
+    );
+    !has_meaning
+}

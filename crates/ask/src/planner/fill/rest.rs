@@ -1,0 +1,214 @@
+//! Free text: what is left of a question when everything else is taken out of it.
+
+use std::ops::Range;
+
+use super::{Evidence, Filler};
+use crate::planner::lexicon::{self, GLUE, LIMITING, LIMITS, OPENERS};
+use crate::planner::parameter::{Kind, Parameter};
+use crate::planner::pattern::Pattern;
+use crate::planner::question::{Question, Word};
+use crate::planner::span::{Found, Span};
+use crate::planner::words::{Stems, find_whole, overlap, plain_words, stem};
+
+/// Stands for a value that was taken out.
+const TAKEN: char = '\0';
+
+/// Politeness in front of a request.
+pub(in crate::planner) static POLITE: Pattern = Pattern::new(concat!(
+    r"(?i)^(?:(?:hi|hello|hey|ok|okay|so|well)\b[,!. ]*|please\b,? ?|pls\b ?|kindly |",
+    r"(?:can|could|would|will) you (?:please |kindly |help me )?|i(?:'d| would) like (?:you )?(?:to )?|",
+    r"i (?:want|need|have) (?:you )?(?:to )?|help me (?:to )?|let's |let me |do we have (?:any )?|",
+    r"is there (?:any |an? )?|are there (?:any )?|can i |could i )+"
+));
+
+impl Filler<'_> {
+    /// The one required text that is still without a value.
+    pub(super) fn required_text(&mut self) {
+        let is_text =
+            |each: &&Parameter| each.kind == Kind::Text && each.is_text() && each.required && each.choices.is_empty();
+        let Some(parameter) = self.open().into_iter().find(is_text) else { return };
+        let text = self.rest(parameter);
+        let says_nothing = parameter.is_called(&["message", "content", "text", "body", "entry", "title"])
+            && plain_words(&text).iter().enumerate().all(|(at, word)| self.is_idle(parameter, at, word));
+        if !text.is_empty() && !says_nothing {
+            self.set(parameter, text.into(), Evidence::REST);
+        }
+    }
+
+    /// The only text of a tool that requires nothing; the text behind a colon for the only optional text.
+    pub(super) fn optional_text(&mut self) {
+        static COLON: Pattern = Pattern::new(r"(?s):\s+(\S.*)$");
+        static EMPTY: Pattern = Pattern::new(r"\b(?:empty|blank)\b");
+        let all = &self.shape.parameters;
+        let open: Vec<&Parameter> = self
+            .open()
+            .into_iter()
+            .filter(|each| each.is_text() && each.choices.is_empty() && !each.required)
+            .collect();
+        let only = all.iter().filter(|each| each.is_text()).count() == 1 && !all.iter().any(|each| each.required);
+        if let Some(parameter) = open.first().filter(|_| only)
+            && matches!(parameter.kind, Kind::Name | Kind::Place | Kind::Any | Kind::Term)
+        {
+            let mut values = self.free.iter().filter(|span| matches!(span.found, Found::Name | Found::Quoted));
+            if let (Some(value), None) = (values.next(), values.next()) {
+                self.set(parameter, value.text.as_str().into(), Evidence::of(&value.found));
+            }
+        }
+        let texts: Vec<&Parameter> =
+            open.into_iter().filter(|each| each.kind == Kind::Text && !self.has(each)).collect();
+        let [parameter] = texts[..] else { return };
+        if all.iter().any(|each| each.kind == Kind::Text && each.choices.is_empty() && self.has(each)) {
+            return;
+        }
+        let behind = COLON.captures(&self.question.text).and_then(|captures| captures.get(1));
+        if let Some(text) = behind.filter(|text| !self.used.iter().any(|used| overlap(used, &text.range()))) {
+            self.set(parameter, text.as_str().trim().into(), Evidence::REST);
+        } else if EMPTY.is_match(&self.question.lower) && parameter.is_called(&["content", "text", "body"]) {
+            self.set(parameter, "".into(), Evidence::REST);
+        }
+    }
+
+    /// Whether a word of a text only repeats tool and parameter.
+    fn is_idle(&self, parameter: &Parameter, at: usize, word: &str) -> bool {
+        let own = stem(word);
+        GLUE.contains(word)
+            || LIMITS.contains(word)
+            || lexicon::number(word).is_some()
+            || OPENERS.contains(word) && at == 0
+            || self.tool.vocabulary.contains(&own)
+            || parameter.name_set.contains(&own)
+            || word.chars().all(|c| c.is_ascii_digit())
+    }
+
+    fn rest(&self, parameter: &Parameter) -> String {
+        static TAIL: Pattern = Pattern::new(r"(?i)(?:[,.]? ?(?:please|pls|thanks|thank you|for me))+[.!?]*$");
+        static LABEL: Pattern = Pattern::new(r"(?s)^[^:\x00\n]{1,60}:\s+([^\x00].*)$");
+        static LAST_PREPOSITION: Pattern =
+            Pattern::new(r"(?i)(?:\s|^)(?:in|to|on|of|for|from|with|at|by|and|the|is|as)\s*$");
+        if let Some(text) = behind_own_name(self.question, parameter) {
+            return text;
+        }
+        let text = self.without_taken();
+        let text = TAIL.replace(text.trim(), "");
+        let text = POLITE.replace(&text, "");
+        let own = &self.tool.vocabulary | &parameter.name_set;
+        let text = match LABEL.captures(&text) {
+            // "todo: X", "semantic search: X".
+            Some(captures) => captures[1].to_owned(),
+            None => without_request(&text, &own).to_owned(),
+        };
+        let others: Stems = self
+            .shape
+            .parameters
+            .iter()
+            .filter(|each| each.name != parameter.name)
+            .flat_map(|each| each.name_set.iter().cloned())
+            .collect();
+        let text = without_idle_clauses(&text, &(&own | &others));
+        let words: Vec<&str> = text.split(TAKEN).map(str::trim).filter(|part| !part.is_empty()).collect();
+        let text = words.join(" ");
+        let text = LAST_PREPOSITION.replace(text.trim_matches([' ', ',', ';']), "");
+        text.trim().trim_matches([' ', ',', ';', ':']).trim_end_matches(['.', '?', '!']).trim().to_owned()
+    }
+
+    /// The question with a mark for each value that an argument has.
+    fn without_taken(&self) -> String {
+        let mut taken: Vec<Range<usize>> = self.used.iter().chain(&self.named).cloned().collect();
+        taken.sort_by_key(|range| (range.start, range.end));
+        let (mut text, mut at) = (String::new(), 0);
+        for range in taken {
+            if range.start > at || text.is_empty() {
+                text.push_str(&self.question.text[at..range.start]);
+                text.push(TAKEN);
+            }
+            at = at.max(range.end);
+        }
+        text + &self.question.text[at..]
+    }
+}
+
+/// "using the command X".
+fn behind_own_name(question: &Question, parameter: &Parameter) -> Option<String> {
+    static VALUE: Pattern = Pattern::new(r#"(?s)^\s+(?:is |called |named |of |saying )?([\w%/."'].*)$"#);
+    static ARTICLE: Pattern = Pattern::new(r"\b(?:the |with |a )$");
+    if !parameter.is_called(&["command", "instruction", "message", "text"]) {
+        return None;
+    }
+    let place =
+        find_whole(&question.lower, &parameter.spoken).find(|place| VALUE.is_match(&question.text[place.end..]))?;
+    let start = ARTICLE.find(&question.lower[..place.start]).map_or(place.start, |article| article.start());
+    let value = VALUE.captures(&question.text[place.end..])?.get(1)?.as_str();
+    (start > 0).then(|| value.trim().trim_end_matches(['.', '?', '!']).to_owned())
+}
+
+/// Without leading words of the tool itself, articles, and what joins them to the text.
+fn without_request<'t>(text: &'t str, own: &Stems) -> &'t str {
+    static WORD: Pattern = Pattern::new(r"\x00|[^\W_][\w'\u{2019}-]*|[^\s\w]");
+    let mut begun = false;
+    for (at, found) in WORD.find_iter(text).enumerate() {
+        let word = found.as_str().to_lowercase();
+        let asks = ["how", "what", "where", "why", "when", "who"].contains(&word.as_str());
+        let opens = at < 2 && OPENERS.contains(word.as_str()) && !asks;
+        if word == "\0" || own.contains(&stem(&word)) || opens {
+            begun = true;
+        } else if !GLUE.contains(word.as_str()) && word != "," && word != ":" {
+            return if begun { &text[found.start()..] } else { text };
+        }
+    }
+    text
+}
+
+/// Without clauses at either end that hold nothing but these stems, glue and taken values.
+fn without_idle_clauses(text: &str, own: &Stems) -> String {
+    static BORDER: Pattern = Pattern::new(r"[,;?!.]\s+");
+    static WORD: Pattern = Pattern::new(r"[^\W_\x00][\w'\u{2019}-]*");
+    let is_idle = |clause: &&str| {
+        WORD.find_iter(clause).all(|word| {
+            let lower = word.as_str().to_lowercase();
+            GLUE.contains(lower.as_str())
+                || OPENERS.contains(lower.as_str())
+                || own.contains(&stem(&lower))
+                || lower.chars().all(|c| c.is_ascii_digit())
+        })
+    };
+    let (mut clauses, mut at) = (Vec::new(), 0);
+    for border in BORDER.find_iter(text) {
+        clauses.push(&text[at..=border.start()]);
+        at = border.end();
+    }
+    clauses.push(&text[at..]);
+    while clauses.len() > 1 && clauses.last().is_some_and(is_idle) {
+        clauses.pop();
+    }
+    while clauses.len() > 1 && clauses.first().is_some_and(is_idle) {
+        clauses.remove(0);
+    }
+    clauses.join(" ")
+}
+
+/// A value together with the words around it that name its parameter.
+pub(super) fn with_names(question: &Question, span: &Span, parameter: &Parameter) -> Range<usize> {
+    static PREPOSITIONS: Pattern =
+        Pattern::new(r"(?i)(?:\b(?:in|to|on|of|for|from|with|at|by|as|the|file|repo|repository|folder|module)\s+)+$");
+    let before = question.words.iter().rev().filter(|word| word.range.end <= span.range.start);
+    let behind = question.words.iter().filter(|word| word.range.start >= span.range.end);
+    let start = last_naming(parameter, before).map_or(span.range.start, |word| word.range.start);
+    let end = last_naming(parameter, behind).map_or(span.range.end, |word| word.range.end);
+    let start = PREPOSITIONS.find(&question.text[..start]).map_or(start, |found| found.start());
+    start..end
+}
+
+/// The furthest of the next words that names the parameter; only small words may be between.
+fn last_naming<'q>(parameter: &Parameter, words: impl Iterator<Item = &'q Word>) -> Option<&'q Word> {
+    let mut last = None;
+    for word in words.take(4).take_while(|word| !word.is_sign()) {
+        let own = parameter.name_set.contains(&word.stem) || parameter.description_set.contains(&word.stem);
+        let limits = || LIMITS.contains(word.lower.as_str()) && !parameter.name_set.is_disjoint(&LIMITING);
+        if own || limits() {
+            last = Some(word);
+        } else if !["of", "the", "a", "at", "is", "to", "in", "for", "with", "on"].contains(&word.lower.as_str()) {
+            break;
+        }
+    }
+    last
+}

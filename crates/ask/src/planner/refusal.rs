@@ -1,0 +1,141 @@
+//! Whether the best tool fits at all. The weights are those of a logistic regression, rounded; see `cargo xtask eval toolsel`.
+
+use super::bm25::to_f64;
+use super::lexicon::Deed;
+use super::wording::Wording;
+use super::{MISSING_MAX, Ranked};
+
+/// Below 0 the tool does not fit.
+mod sure {
+    pub(super) const UNUSUAL: f64 = 0.3;
+    pub(super) const COVER: f64 = 3.0;
+    pub(super) const FIT: f64 = 2.0;
+    pub(super) const MISSING: f64 = -1.1;
+    pub(super) const FOREIGN: f64 = 6.0;
+    pub(super) const LENGTH: f64 = 1.0;
+    pub(super) const QUESTION: f64 = -2.8;
+    pub(super) const HARD: f64 = 2.5;
+    pub(super) const MIN: f64 = 3.1;
+}
+
+/// Below 0 question and tool speak of different things: a second test, where there are several tools to choose from.
+mod topic {
+    pub(super) const COVER: f64 = 0.14;
+    pub(super) const TEXT: f64 = 0.37;
+    pub(super) const FOREIGN: f64 = 0.2;
+    pub(super) const HARD: f64 = 0.25;
+    pub(super) const MIN: f64 = 0.23;
+}
+
+/// What likeness between a tool and requests of all sorts is usual: some tools are near to anything.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Usual {
+    mean: f64,
+    deviation: f64,
+}
+
+/// Why the best tool is not the right one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Unfit {
+    /// Deleting was asked for, and the tool reads or creates.
+    Opposite,
+    Unlike,
+}
+
+/// What the decision depends on.
+#[derive(Debug)]
+struct Features {
+    unusual: f64,
+    cover: f64,
+    fit: f64,
+    missing: f64,
+    foreign: f64,
+    length: f64,
+    question: f64,
+    hard: f64,
+}
+
+impl Usual {
+    pub(super) fn of(tool: &[f32], requests: &[Vec<f32>]) -> Self {
+        let likeness: Vec<f64> = requests.iter().map(|request| dot(tool, request)).collect();
+        let count = to_f64(likeness.len().max(1));
+        let mean = likeness.iter().sum::<f64>() / count;
+        let variance = likeness.iter().map(|each| (each - mean).powi(2)).sum::<f64>() / count;
+        Self { mean, deviation: variance.sqrt() + 0.02 }
+    }
+
+    fn exceeded_by(&self, likeness: f64) -> f64 {
+        ((likeness - self.mean) / self.deviation).clamp(-1.0, 6.0)
+    }
+}
+
+impl Unfit {
+    pub(super) fn sentence(self, nearest: &str) -> String {
+        match self {
+            Self::Opposite => {
+                format!("The question asks to delete something, and the nearest tool, `{nearest}`, does not.")
+            }
+            Self::Unlike => format!("No tool fits the question; the nearest is `{nearest}`."),
+        }
+    }
+}
+
+impl Ranked<'_> {
+    /// A name that is spelled always fits.
+    pub(super) fn fits(&self, wording: &Wording, tools: usize) -> Result<(), Unfit> {
+        if wording.spells(self.tool) {
+            return Ok(());
+        }
+        if wording.deed == Some(Deed::Delete) && matches!(self.tool.deed, Some(Deed::Read | Deed::Create)) {
+            return Err(Unfit::Opposite);
+        }
+        let features = self.features(wording);
+        let same_topic = tools < 2 || features.topic(self.parts.meaning, wording.covered_by(self.tool)) >= 0.0;
+        if features.sure() >= 0.0 && same_topic { Ok(()) } else { Err(Unfit::Unlike) }
+    }
+
+    fn features(&self, wording: &Wording) -> Features {
+        let ours = wording.speaks_of_project && self.tool.about_project;
+        let expected = ours || wording.asks_for_results_of(self.tool);
+        let cover = wording.covers_name(self.tool);
+        let hardest = self.filling.evidence.values().map(|evidence| evidence.hardness).fold(0.0, f64::max);
+        let flag = |flag| if flag { 1.0 } else { 0.0 };
+        Features {
+            unusual: self.usual.exceeded_by(self.likeness),
+            cover: if expected { cover.max(0.5) } else { cover },
+            fit: self.filling.fit(self.tool),
+            missing: to_f64(self.filling.missing.len().min(MISSING_MAX)),
+            foreign: flag(wording.is_foreign),
+            length: to_f64(wording.length.clamp(5, 20)).ln_1p(),
+            question: flag(wording.is_question && !expected),
+            hard: if ours { 1.0 } else { hardest },
+        }
+    }
+}
+
+impl Features {
+    fn sure(&self) -> f64 {
+        sure::UNUSUAL * self.unusual
+            + sure::COVER * self.cover
+            + sure::FIT * self.fit
+            + sure::MISSING * self.missing
+            + sure::FOREIGN * self.foreign
+            + sure::LENGTH * self.length
+            + sure::QUESTION * self.question
+            + sure::HARD * self.hard
+            - sure::MIN
+    }
+
+    fn topic(&self, meaning: f64, text: f64) -> f64 {
+        meaning
+            + topic::COVER * self.cover
+            + topic::TEXT * text
+            + topic::FOREIGN * self.foreign
+            + topic::HARD * self.hard
+            - topic::MIN
+    }
+}
+
+pub(super) fn dot(one: &[f32], other: &[f32]) -> f64 {
+    f64::from(one.iter().zip(other).map(|(one, other)| one * other).sum::<f32>())
+}
