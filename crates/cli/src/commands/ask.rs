@@ -89,7 +89,8 @@ fn planned_text(answered: &Answered, explain: bool) -> String {
         Choice::Call { tool, arguments, why } => {
             format!("{tool} {}\n  {why}\n", serde_json::Value::Object(arguments.clone()))
         }
-        Choice::Missing { why, .. } | Choice::Nothing { why } => format!("{}\n", visible(why)),
+        // The failure says it.
+        Choice::Missing { .. } | Choice::Nothing { .. } => String::new(),
     };
     if explain {
         let rows = answered.plan.candidates.iter().map(candidate_row);

@@ -199,7 +199,7 @@ async fn replay(common: &Common, file: &Path) -> CommandResult {
         let changed = steps.iter().filter(|step| step.changed()).count();
         output::print_json(Format::Json, &json!({"steps": steps, "changed": changed}))?;
     } else {
-        output::print(&output::table(&["", "CHECK", "RECORDED", "NOW"], steps.iter().map(row)))?;
+        output::print(&output::table(&["=", "CHECK", "RECORDED", "NOW"], steps.iter().map(row)))?;
     }
     match steps.iter().filter(|step| step.changed()).count() {
         0 => Ok(()),

@@ -3,6 +3,7 @@
 
 mod adam;
 mod approvals;
+mod ask;
 mod ask_model;
 mod auth;
 mod checklist;
