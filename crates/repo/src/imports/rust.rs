@@ -5,11 +5,15 @@ use tree_sitter::Node;
 
 use super::{Anchor, Import, ImportKind, Outline, Reference, children, parts};
 use crate::Until;
-use crate::syntax::{NotParsed, Parsed, Step};
+use crate::syntax::{Grammar, NotParsed, Parsed, Step};
 
 /// Inline modules around one another, and parts of a path: more than anybody writes. What is deeper is not looked at, since
 /// each of them carries all those around it along.
 const DEPTH_MAX: usize = 64;
+
+/// Macros inside of one another whose contents are read, and how much of that may be read again when it fails.
+const MACROS_MAX: usize = 16;
+const READ_AGAIN_TIMES: usize = 4;
 
 /// What the modules of one file contain. A module is the names of the inline modules around it.
 #[derive(Debug, Default, PartialEq, Eq)]
@@ -18,6 +22,8 @@ pub(crate) struct RustOutline {
     pub(crate) uses: Vec<RustUse>,
     /// Where, and its name.
     pub(crate) items: Vec<(Vec<String>, String)>,
+    /// Macros that belong to the root of the crate, wherever they are written.
+    pub(crate) exported: Vec<String>,
 }
 
 #[derive(Debug, PartialEq, Eq)]
@@ -37,28 +43,58 @@ pub(crate) struct RustUse {
 }
 
 impl RustOutline {
+    fn append(&mut self, mut more: Self) {
+        self.modules.append(&mut more.modules);
+        self.uses.append(&mut more.uses);
+        self.items.append(&mut more.items);
+        self.exported.append(&mut more.exported);
+    }
+
     pub(super) fn parts(&self) -> usize {
-        self.modules.len() + 2 * self.uses.len() + self.items.len()
+        self.modules.len() + 2 * self.uses.len() + self.items.len() + self.exported.len()
     }
 }
 
 pub(super) fn outline(parsed: &Parsed<'_>, until: &Until) -> Result<Outline, NotParsed> {
-    let mut found = Collector { outline: Outline::default(), path: None, inside: Vec::new(), hidden_until: 0 };
+    let left = parsed.text(parsed.root()).len() * READ_AGAIN_TIMES;
+    let mut found = Collector::new(until, Vec::new(), left);
     parsed.walk(until, |node| found.visit(parsed, node))?;
     Ok(found.outline)
 }
 
-struct Collector {
+struct Collector<'u> {
+    until: &'u Until,
+    /// The modules around the text, where it is the inside of a macro.
+    base: Vec<String>,
+    /// How many macros are around it, and how many bytes of macros may yet be read.
+    macros: usize,
+    left: usize,
     outline: Outline,
     /// Of the attributes before the next item.
     path: Option<String>,
+    is_exported: bool,
     /// The inline modules that are open, with where they end.
     inside: Vec<(String, usize)>,
     /// Up to here, items are inside of another one: what a function has inside is nobody else's.
     hidden_until: usize,
 }
 
-impl Collector {
+impl<'u> Collector<'u> {
+    fn new(until: &'u Until, base: Vec<String>, left: usize) -> Self {
+        let outline = Outline::default();
+        Self {
+            until,
+            base,
+            macros: 0,
+            left,
+            outline,
+            path: None,
+            is_exported: false,
+            inside: Vec::new(),
+            hidden_until: 0,
+        }
+    }
+
     fn visit(&mut self, parsed: &Parsed<'_>, node: Node<'_>) -> Step {
         while self.inside.last().is_some_and(|(_, end)| node.start_byte() >= *end) {
             self.inside.pop();
@@ -66,29 +102,31 @@ impl Collector {
         match node.kind() {
             "attribute_item" => {
                 self.path = path_attribute(parsed, node).or(self.path.take());
+                self.is_exported |= is_export(parsed.text(node));
                 return Step::Over;
             }
             "line_comment" | "block_comment" => return Step::Over,
-            "mod_item" if self.inside.len() >= DEPTH_MAX => return Step::Over,
+            "mod_item" if self.base.len() + self.inside.len() >= DEPTH_MAX => return Step::Over,
             "mod_item" => self.module(parsed, node),
             "use_declaration" => {
                 self.uses(parsed, node);
-                self.path = None;
+                (self.path, self.is_exported) = (None, false);
                 return Step::Over;
             }
             "extern_crate_declaration" => self.extern_crate(parsed, node),
             "macro_invocation" => self.include(parsed, node),
+            "token_tree" if self.items_in(parsed, node).is_some() => return Step::Over,
             "token_tree" => self.in_macro(parsed, node),
             "function_item" | "struct_item" | "enum_item" | "union_item" | "trait_item" | "type_item"
             | "const_item" | "static_item" | "macro_definition" | "impl_item" => self.item(parsed, node),
             _ => {}
         }
-        self.path = None;
+        (self.path, self.is_exported) = (None, false);
         Step::Into
     }
 
     fn around(&self) -> Vec<String> {
-        self.inside.iter().map(|(name, _)| name.clone()).collect()
+        self.base.iter().chain(self.inside.iter().map(|(name, _)| name)).cloned().collect()
     }
 
     fn module(&mut self, parsed: &Parsed<'_>, node: Node<'_>) {
@@ -110,7 +148,27 @@ impl Collector {
         self.outline.rust.modules.push(RustModule { inside, name, path, inline: false });
     }
 
-    /// `cfg_if! { … mod name; … }`: macros that only choose take modules as they are written everywhere else.
+    /// `cfg_net! { pub mod net; pub use net::Socket; }`: what reads as items is taken as such, since macros that only
+    /// choose pass them on as they are.
+    fn items_in(&mut self, parsed: &Parsed<'_>, node: Node<'_>) -> Option<()> {
+        let inner = parsed.text(node).strip_prefix('{')?.strip_suffix('}')?;
+        if node.start_byte() < self.hidden_until || self.macros >= MACROS_MAX {
+            return None;
+        }
+        self.left = self.left.checked_sub(inner.len())?;
+        let parsed = Parsed::new(Grammar::Rust, inner, self.until).ok()?;
+        if parsed.root().has_error() {
+            return None;
+        }
+        let mut found = Self { macros: self.macros + 1, ..Self::new(self.until, self.around(), self.left) };
+        parsed.walk(self.until, |node| found.visit(&parsed, node)).ok()?;
+        self.left = found.left;
+        self.outline.imports.append(&mut found.outline.imports);
+        self.outline.rust.append(found.outline.rust);
+        Some(())
+    }
+
+    /// `cfg_if! { … mod name; … }`, where that is not all there is to it.
     fn in_macro(&mut self, parsed: &Parsed<'_>, node: Node<'_>) {
         if node.start_byte() < self.hidden_until {
             return;
@@ -121,6 +179,12 @@ impl Collector {
                 && (word.kind(), name.kind(), end.kind()) == ("mod", "identifier", ";")
             {
                 self.declare(plain(parsed.text(*name)), None);
+            }
+            if let [word, mark, name] = three
+                && (parsed.text(*word), mark.kind(), name.kind()) == ("macro_rules", "!", "identifier")
+                && tokens.iter().any(|token| is_export(parsed.text(*token)))
+            {
+                self.outline.rust.exported.push(plain(parsed.text(*name)));
             }
         }
     }
@@ -165,8 +229,11 @@ impl Collector {
             return;
         }
         self.hidden_until = node.end_byte();
-        if let Some(name) = node.child_by_field_name("name") {
-            self.outline.rust.items.push((self.around(), plain(parsed.text(name))));
+        if let Some(name) = node.child_by_field_name("name").map(|name| plain(parsed.text(name))) {
+            if self.is_exported {
+                self.outline.rust.exported.push(name.clone());
+            }
+            self.outline.rust.items.push((self.around(), name));
         }
     }
 }
@@ -243,6 +310,11 @@ fn path_attribute(parsed: &Parsed<'_>, node: Node<'_>) -> Option<String> {
         return None;
     }
     string(parsed, attribute.child_by_field_name("value")?)
+}
+
+/// `#[macro_export]`, with or without its mark in front, perhaps with a condition around it.
+fn is_export(attribute: &str) -> bool {
+    attribute.trim_start_matches('#').starts_with('[') && attribute.contains("macro_export")
 }
 
 fn string(parsed: &Parsed<'_>, node: Node<'_>) -> Option<String> {

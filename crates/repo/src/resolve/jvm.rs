@@ -1,11 +1,16 @@
 //! Java and Kotlin: a package is a folder below some source root, and a class is in a file of its name, or, in Kotlin, in
 //! any file of the package.
 
+use std::collections::HashSet;
+
 use super::Resolution;
-use super::paths::{folder_of, within};
+use super::paths::{folder_of, name_of, within};
 use super::view::View;
 
 const ENDINGS: [&str; 2] = [".java", ".kt"];
+
+/// They describe a package or a module, and declare nothing.
+const DESCRIBING: [&str; 2] = ["package-info.java", "module-info.java"];
 
 /// Files of a package that are searched for a name.
 const SEARCHED_MAX: usize = 200;
@@ -34,9 +39,22 @@ pub(super) fn resolve(view: &View<'_>, from: &str, path: &[String], star: bool) 
 }
 
 fn whole_package(view: &View<'_>, from: &str, package: &[String]) -> Option<Resolution> {
-    let folders = folders(view, from, package);
-    let files: Vec<String> = folders.iter().flat_map(|folder| view.files_in(folder, &ENDINGS)).collect();
+    let names = package.join("/");
+    let mut folders = folders(view, from, package);
+    if !own_root(view, from).is_some_and(|root| is_for_tests(&root)) {
+        // Programs do not see their tests; the package's own name may be anything.
+        folders.retain(|folder| !is_for_tests(folder.strip_suffix(&names).unwrap_or(folder)));
+    }
+    let mut files: Vec<String> = folders.iter().flat_map(|folder| view.files_in(folder, &ENDINGS)).collect();
+    // A class that is there twice, as in two editions of a library, is the nearest one.
+    let mut seen = HashSet::from(DESCRIBING.map(str::to_owned));
+    files.retain(|path| seen.insert(name_of(path).to_owned()));
     (!files.is_empty()).then_some(Resolution::Files(files))
+}
+
+/// `src/test/java`, `src/testFixtures/java`, `src/integrationTest/java`.
+fn is_for_tests(root: &str) -> bool {
+    root.split('/').any(|part| matches!(part, "test" | "tests" | "testFixtures") || part.ends_with("Test"))
 }
 
 /// In Kotlin the name of a file says nothing: whichever of the package declares it.

@@ -91,10 +91,9 @@ fn absolute(view: &View<'_>, from: &str, module: &str) -> Option<Module> {
 
 /// Folders that Python would search, or a tool on its behalf: those around the file, and those of every project in here.
 fn roots(view: &View<'_>, from: &str, own: &str) -> Vec<String> {
+    let below = |folder: &str| SOURCE_FOLDERS.map(|name| within(folder, name));
     let mut roots = vec![own.to_owned()];
-    let around =
-        upwards(folder_of(from)).flat_map(|folder| SOURCE_FOLDERS.iter().map(move |name| within(folder, name)));
-    roots.extend(around);
+    roots.extend(upwards(own).flat_map(below));
     let mut projects: Vec<&str> = ["pyproject.toml", "setup.py", "setup.cfg", "conftest.py"]
         .iter()
         .flat_map(|name| view.census().manifests(name))
@@ -102,7 +101,9 @@ fn roots(view: &View<'_>, from: &str, own: &str) -> Vec<String> {
         .collect();
     projects.sort_by_key(|folder| (usize::MAX - common(folder, from), *folder));
     projects.dedup();
-    roots.extend(projects.iter().flat_map(|folder| SOURCE_FOLDERS.iter().map(move |name| within(folder, name))));
+    roots.extend(projects.into_iter().flat_map(below));
+    // Inside of a package Python does not look, unless a part of it runs as a script.
+    roots.extend(upwards(folder_of(from)).take_while(|folder| *folder != own).flat_map(below));
     let mut seen = std::collections::HashSet::new();
     roots.retain(|root| seen.insert(root.clone()));
     roots

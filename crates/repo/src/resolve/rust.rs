@@ -17,6 +17,9 @@ const STEPS_MAX: usize = 64;
 /// Glob imports that are searched for a name, one after the other.
 const GLOBS_MAX: usize = 16;
 
+/// Files of a crate that are searched for a macro of its root.
+const SEARCHED_MAX: usize = 200;
+
 /// A module: the file it is in, and the inline modules around it there.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Module {
@@ -31,8 +34,12 @@ pub(super) fn module(view: &View<'_>, from: &str, inside: &[String], name: &str,
 
 pub(super) fn resolve(view: &View<'_>, from: &str, inside: &[String], path: &[String]) -> Resolution {
     let here = Module { file: from.to_owned(), inside: inside.to_vec() };
-    let mut steps = STEPS_MAX;
-    match lead(view, &here, path, &mut steps) {
+    let found = lead(view, &here, path, &mut { STEPS_MAX }).or_else(|| {
+        // What stands first may be a module that a glob brought here.
+        let (name, rest) = path.split_first()?;
+        by_glob(view, &here, name, rest, &mut { STEPS_MAX })
+    });
+    match found {
         Some(module) if module.file == from => Resolution::Files(Vec::new()),
         Some(module) => one(view, Some(module.file)),
         None if matches!(path.first().map(String::as_str), Some("crate" | "self" | "super")) => Resolution::NotFound,
@@ -122,6 +129,13 @@ fn item(view: &View<'_>, module: &Module, name: &str, after: &[String], steps: &
     if let Some(used) = bound(rust, module, name) {
         return lead(view, module, &[used, after].concat(), steps);
     }
+    by_glob(view, module, name, after, steps).or_else(|| exported(view, module, name))
+}
+
+/// What one of the module's globs brings.
+fn by_glob(view: &View<'_>, module: &Module, name: &str, after: &[String], steps: &mut usize) -> Option<Module> {
+    let outline = view.outline(&module.file)?;
+    let rust = &outline.rust;
     let globs = rust.uses.iter().filter(|used| used.inside == module.inside && used.name == "*").take(GLOBS_MAX);
     for glob in globs {
         let Some(source) = lead(view, module, &glob.path, steps).filter(|source| source != module) else { continue };
@@ -132,6 +146,28 @@ fn item(view: &View<'_>, module: &Module, name: &str, after: &[String], steps: &
             return Some(found);
         }
         *steps = steps.checked_sub(1)?;
+    }
+    None
+}
+
+/// The module of a macro that belongs to the root of its crate by `#[macro_export]`, those at the top first.
+fn exported(view: &View<'_>, module: &Module, name: &str) -> Option<Module> {
+    if !module.inside.is_empty() || name_of(&module.file) == "mod.rs" || !is_root(view, &module.file) {
+        return None;
+    }
+    let mut files = vec![module.file.clone()];
+    let mut at = 0;
+    while let Some(file) = files.get(at).filter(|_| at < SEARCHED_MAX).cloned() {
+        at += 1;
+        let Some(outline) = view.outline(&file) else { continue };
+        if outline.rust.exported.iter().any(|known| known == name) {
+            return Some(Module { file, inside: Vec::new() });
+        }
+        for known in outline.rust.modules.iter().filter(|known| !known.inline) {
+            let paths = module_files(view, &file, &known.inside, &known.name, known.path.as_deref());
+            let below = paths.into_iter().flatten().find(|path| view.is_file(path));
+            files.extend(below.filter(|path| !files.contains(path)));
+        }
     }
     None
 }

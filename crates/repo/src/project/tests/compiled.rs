@@ -55,6 +55,84 @@ fn rust_modules_in_macros() {
 }
 
 #[test]
+fn rust_items_in_macros() {
+    let made = Made::of(&[
+        ("Cargo.toml", "[package]\nname = \"shop\"\n"),
+        (
+            "src/lib.rs",
+            "cfg_net! {\n    pub mod net;\n    cfg_unix! {\n        pub use net::Socket;\n        \
+             pub mod unix { pub use super::net::Pipe; }\n    }\n}\nmod user;\nquote!(use net::Never;);\n",
+        ),
+        ("src/net.rs", "mod pipe;\nmod socket;\ncfg_x! { pub use pipe::Pipe; pub use socket::Socket; }\n"),
+        ("src/net/pipe.rs", "pub struct Pipe;\n"),
+        ("src/net/socket.rs", "pub struct Socket;\n"),
+        ("src/user.rs", "use crate::Socket;\nfn f() { go! { use crate::net; } }\n"),
+        ("tests/a.rs", "use shop::unix::Pipe;\n"),
+    ]);
+    assert_eq!(
+        made.included("src/lib.rs"),
+        ["src/net.rs", "src/net/socket.rs", "src/net/pipe.rs", "src/user.rs"],
+        "as if it were written without the macros"
+    );
+    assert_eq!(made.included("src/user.rs"), ["src/net/socket.rs"]);
+    assert_eq!(made.included("tests/a.rs"), ["src/net/pipe.rs"]);
+}
+
+#[test]
+fn rust_patches() {
+    let made = Made::of(&[
+        ("Cargo.toml", "[workspace]\nmembers = [\"*\"]\n[patch.crates-io]\ncore-x = { path = \"core\" }\n"),
+        ("core/Cargo.toml", "[package]\nname = \"core-x\"\n"),
+        ("core/src/lib.rs", ""),
+        ("app/Cargo.toml", "[package]\nname = \"app\"\n[dependencies]\ncore-x = \"1\"\nlog = \"1\"\n"),
+        ("app/src/lib.rs", "use core_x::Thing;\nuse log::info;\n"),
+        ("log/Cargo.toml", "[package]\nname = \"log\"\n"),
+        ("log/src/lib.rs", ""),
+    ]);
+    assert_eq!(made.included("app/src/lib.rs"), ["core/src/lib.rs"]);
+    assert_eq!(made.left_out("app/src/lib.rs"), ["log external"]);
+}
+
+#[test]
+fn rust_macros_belong_to_the_root() {
+    let made = Made::of(&[
+        ("Cargo.toml", "[package]\nname = \"shop\"\n"),
+        ("src/lib.rs", "#[macro_use]\nmod macros;\nmod cart;\npub struct Thing;\n"),
+        (
+            "src/macros.rs",
+            "mod deep;\n#[macro_export]\n#[doc(hidden)]\nmacro_rules! price { () => {} }\nmacro_rules! own { () => {} }\n",
+        ),
+        (
+            "src/macros/deep.rs",
+            "doc! {\n    /// Chooses.\n    #[macro_export]\n    macro_rules! choose { () => {} }\n}\n",
+        ),
+        ("src/cart.rs", "use crate::price;\n"),
+        ("tests/a.rs", "use shop::choose;\n"),
+        ("tests/b.rs", "use shop::own;\n"),
+    ]);
+    assert_eq!(made.included("src/cart.rs"), ["src/macros.rs"]);
+    assert_eq!(made.included("tests/a.rs"), ["src/macros/deep.rs"]);
+    assert_eq!(made.included("tests/b.rs"), ["src/lib.rs"], "there is none outside");
+}
+
+#[test]
+fn rust_modules_by_a_glob() {
+    let made = Made::of(&[
+        ("Cargo.toml", "[package]\nname = \"shop\"\n"),
+        ("src/lib.rs", "mod helpers;\nmod cart;\n"),
+        ("src/helpers.rs", "pub mod counting;\n"),
+        ("src/helpers/counting.rs", "pub struct Counting;\n"),
+        (
+            "src/cart.rs",
+            "use std::io::prelude::*;\nuse crate::helpers::*;\nmod tests {\n    use super::*;\n    \
+             use counting::Counting;\n    use serde::Serialize;\n}\n",
+        ),
+    ]);
+    assert_eq!(made.included("src/cart.rs"), ["src/helpers.rs", "src/helpers/counting.rs"]);
+    assert_eq!(made.left_out("src/cart.rs"), ["std external", "serde external"]);
+}
+
+#[test]
 fn rust_workspaces() {
     let made = Made::of(&[
         (
@@ -122,6 +200,28 @@ fn go_packages() {
         ["fmt external", "example.org/shop/gone not_found", "example.org/shopping external"]
     );
     assert_eq!(made.included("work/a/a.go"), ["work/b/x/x.go"]);
+}
+
+#[test]
+fn java_packages_as_a_whole() {
+    let made = Made::of(&[
+        ("src/main/java/a/Main.java", "package a;\nimport a.b.*;\n"),
+        ("src/main/java/a/b/B.java", "package a.b;\n"),
+        ("src/main/java/a/b/package-info.java", "package a.b;\n"),
+        ("src/test/java/a/b/BTest.java", "package a.b;\n"),
+        ("src/test/java/a/MainTest.java", "package a;\nimport a.b.*;\n"),
+        ("more/src/main/java/a/b/C.java", "package a.b;\n"),
+        ("android/src/main/java/a/b/B.java", "package a.b;\n"),
+    ]);
+    assert_eq!(
+        made.included("src/main/java/a/Main.java"),
+        ["src/main/java/a/b/B.java", "more/src/main/java/a/b/C.java"],
+        "a class once, and no tests"
+    );
+    assert_eq!(
+        made.included("src/test/java/a/MainTest.java"),
+        ["src/test/java/a/b/BTest.java", "src/main/java/a/b/B.java", "more/src/main/java/a/b/C.java"]
+    );
 }
 
 #[test]

@@ -157,6 +157,9 @@ fn python_packages() {
         ("src/shop/types.py", ""),
         ("src/shop/up.py", "from ....x import y\nimport types\nfrom .money import *\n"),
         ("src/stubs/__init__.pyi", ""),
+        ("tests/apps/__init__.py", ""),
+        ("tests/apps/shop.py", "from shop import Shop\nimport beside\n"),
+        ("tests/apps/beside.py", ""),
         ("src/app.py", "import stubs\nimport shop\nimportlib.import_module('shop.cart')\n"),
     ]);
     assert_eq!(
@@ -171,6 +174,11 @@ fn python_packages() {
     );
     assert_eq!(made.left_out("src/shop/cart.py"), ["os external", ".. not_found", "requests.adapters external"]);
     assert_eq!(made.included("tests/test_cart.py"), ["src/shop/cart.py", "tests/helpers.py", "tests/conftest.py"]);
+    assert_eq!(
+        made.included("tests/apps/shop.py"),
+        ["src/shop/__init__.py", "tests/apps/beside.py"],
+        "not the file itself; beside it only what is nowhere else"
+    );
     assert_eq!(made.included("src/shop/up.py"), ["src/shop/money.py"]);
     assert_eq!(made.left_out("src/shop/up.py"), ["....x refused", "types external"]);
     assert_eq!(made.included("src/app.py"), ["src/stubs/__init__.pyi", "src/shop/__init__.py", "src/shop/cart.py"]);

@@ -84,14 +84,30 @@ impl Cargo {
         if let Some(path) = entry.get("path").and_then(Value::as_str) {
             return joined(&self.folder, path);
         }
-        if entry.get("workspace").and_then(Value::as_bool) == Some(true) {
-            let (folder, shared) = workspace(view, &self.folder)?;
-            let entry = shared.get("workspace")?.get("dependencies")?.get(key)?;
-            return joined(&folder, entry.get("path")?.as_str()?);
+        let around = workspace(view, &self.folder);
+        let (folder, shared) = around.unwrap_or_else(|| (self.folder.clone(), Rc::clone(&self.manifest)));
+        let is_shared = entry.get("workspace").and_then(Value::as_bool) == Some(true);
+        let entry = if is_shared { shared.get("workspace")?.get("dependencies")?.get(key)? } else { entry };
+        if let Some(path) = entry.get("path").and_then(Value::as_str) {
+            return joined(&folder, path);
         }
-        // By version only: then it comes from a registry, whatever lies next door.
-        None
+        // By version only: then it comes from a registry, whatever lies next door, unless that is patched.
+        let path = patched(&shared, package_of(key, entry))?;
+        joined(&folder, path)
     }
+}
+
+/// The package that an entry means, which may go by another name here.
+fn package_of<'e>(key: &'e str, entry: &'e Value) -> &'e str {
+    entry.get("package").and_then(Value::as_str).unwrap_or(key)
+}
+
+/// The path that takes the place of a package, from whatever registry.
+fn patched<'m>(manifest: &'m Table, package: &str) -> Option<&'m str> {
+    let tables = manifest.get("patch")?.as_table()?.values().filter_map(Value::as_table);
+    let mut entries = tables.flatten();
+    let (_, entry) = entries.find(|(key, entry)| package_of(key, entry) == package)?;
+    entry.get("path")?.as_str()
 }
 
 /// The workspace around a folder, and its manifest.
