@@ -113,7 +113,7 @@ impl Wording {
 fn alike(one: &str, other: &str) -> bool {
     let (one_length, other_length) = (one.chars().count(), other.chars().count());
     let common = one.chars().zip(other.chars()).take_while(|(one, other)| one == other).count();
-    one_length >= 5 && other_length >= 5 && common >= 5 && common * 5 >= one_length.max(other_length) * 3
+    one_length >= 5 && other_length >= 5 && common >= 5 && common * 20 >= one_length.max(other_length) * 11
 }
 
 fn share(part: usize, whole: usize) -> f64 {
