@@ -89,6 +89,9 @@ impl Ranked<'_> {
         if wording.deed == Some(Deed::Delete) && matches!(self.tool.deed, Some(Deed::Read | Deed::Create)) {
             return Err(Unfit::Opposite);
         }
+        if wording.says_nothing() && self.filling.evidence.is_empty() {
+            return Err(Unfit::Unlike);
+        }
         let features = self.features(wording);
         let same_topic = tools < 2 || features.topic(self.parts.meaning, wording.covered_by(self.tool)) >= 0.0;
         if features.sure() >= 0.0 && same_topic { Ok(()) } else { Err(Unfit::Unlike) }

@@ -5,7 +5,7 @@ use super::lexicon::{ASKING, Deed, OPENERS, STOP, has_synonym};
 use super::pattern::Pattern;
 use super::span::quoted;
 use super::tool::Tool;
-use super::words::{Stems, char_at, char_before, is_word_char, parts, plain_words, stem};
+use super::words::{Stems, char_at, char_before, is_participle, is_word_char, parts, plain_words, stem};
 use super::{HEAD, SPELLED, VERBS_AGREE, VERBS_DIFFER};
 
 /// A quoted value this long is the question itself.
@@ -70,7 +70,7 @@ impl Wording {
         if tool.deed == Some(Deed::Delete) && self.deed != Some(Deed::Delete) {
             verb += VERBS_DIFFER;
         }
-        let head = self.head.as_ref().is_some_and(|head| tool.name_stems.contains(head));
+        let head = self.head.as_ref().is_some_and(|head| tool.heads.contains(head));
         (name + if head { HEAD } else { 0.0 }, verb)
     }
 
@@ -102,6 +102,11 @@ impl Wording {
     /// Whether it asks for what the tool's answers hold.
     pub(super) fn asks_for_results_of(&self, tool: &Tool) -> bool {
         self.telling.iter().any(|word| tool.results.contains(word))
+    }
+
+    /// Nothing but general verbs and function words: "read it".
+    pub(super) fn says_nothing(&self) -> bool {
+        self.telling.is_empty()
     }
 
     fn says(&self, stem: &str) -> bool {
@@ -136,12 +141,20 @@ fn lexical(text: &str) -> String {
     kept
 }
 
+/// "the finished tasks" are not to be finished.
+const DETERMINERS: [&str; 8] = ["all", "any", "every", "the", "my", "our", "these", "those"];
+
 fn deed(text: &str) -> Option<Deed> {
     static NOTE: Pattern = Pattern::new(r"(?i)^\s*(?:todo|task|note|reminder|memo)\s*:");
     if NOTE.is_match(text) {
         return Some(Deed::Create);
     }
-    words_of_request(text).iter().find_map(|word| Deed::of(word))
+    let words = words_of_request(text);
+    let describes = |at: usize| {
+        let before = at.checked_sub(1).map(|before| words[before].as_str());
+        is_participle(&words[at]) && before.is_none_or(|word| DETERMINERS.contains(&word))
+    };
+    (0..words.len()).filter(|at| !describes(*at)).find_map(|at| Deed::of(&words[at]))
 }
 
 fn head(text: &str) -> Option<String> {
