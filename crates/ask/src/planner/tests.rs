@@ -12,7 +12,7 @@ use super::{Candidate, Choice, Offer, Plan, Planner};
 async fn the_right_tool_is_called() {
     for (question, tool, arguments) in [
         ("add a task called Buy Milk", "add_task", json!({"title": "Buy Milk"})),
-        ("remind me: water the plants", "add_task", json!({"title": "water the plants"})),
+        ("add a task: water the plants", "add_task", json!({"title": "water the plants"})),
         ("show the pending tasks", "list_tasks", json!({"status": "pending"})),
         ("delete task 12", "delete_task", json!({"task_id": 12})),
         ("get rid of task 12", "delete_task", json!({"task_id": 12})),

@@ -104,7 +104,9 @@ impl Table<'_> {
         let mut worth = serves(parameter, span)?;
         let nearby = context.speaks_of(parameter, span);
         let is_chunk = if let Found::Chunk { fresh } = span.found {
-            if only_names(parameter, &span.text) {
+            // An id is not just any word.
+            let chance = parameter.kind == Kind::Id && nearby < OPTIONAL_CONTEXT;
+            if chance || only_names(parameter, &span.text) {
                 return None;
             }
             worth += 0.8 * fresh - 0.5 - if self.names_next_value(span) { 1.2 } else { 0.0 };
