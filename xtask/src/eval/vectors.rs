@@ -51,7 +51,9 @@ impl Vectors {
             .collect();
         let mut file = OpenOptions::new().append(true).open(&self.kept_in)?;
         for (number, some) in missing.chunks(AT_A_TIME).enumerate() {
-            talk::note(format_args!("embedding {} of {} texts", number * AT_A_TIME, missing.len()));
+            if missing.len() > AT_A_TIME {
+                talk::note(format_args!("embedding {} of {} texts", number * AT_A_TIME, missing.len()));
+            }
             for (text, vector) in some.iter().zip(self.embedder.embed_now(some)?) {
                 file.write_all(&record(text, &vector)?)?;
                 self.by_text.insert(text.clone(), vector);
@@ -61,7 +63,7 @@ impl Vectors {
     }
 }
 
-/// The same for whoever wants an embedder. Texts that are embedded afresh are not kept.
+/// The same for whoever wants an embedder.
 #[derive(Debug)]
 pub(super) struct Kept {
     model: String,

@@ -46,7 +46,6 @@ pub(super) struct Parameter {
     pub(super) explained: Vec<(String, Vec<String>)>,
     pub(super) minimum: Option<f64>,
     pub(super) maximum: Option<f64>,
-    pub(super) default: Option<Value>,
     pub(super) format: Option<String>,
     /// Of a list.
     pub(super) items: Type,
@@ -124,7 +123,6 @@ impl Parameter {
             explained: explained(&description),
             minimum: schema["minimum"].as_f64(),
             maximum: schema["maximum"].as_f64(),
-            default: schema.get("default").cloned(),
             items: Type::read(&items["type"]),
             fields: Shape::read(if of == Type::Array { items } else { schema }, depth + 1),
             example_words: HashMap::new(),

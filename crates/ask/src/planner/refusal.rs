@@ -89,6 +89,9 @@ impl Ranked<'_> {
         if wording.deed == Some(Deed::Delete) && matches!(self.tool.deed, Some(Deed::Read | Deed::Create)) {
             return Err(Unfit::Opposite);
         }
+        if wording.says_nothing() && self.filling.evidence.is_empty() {
+            return Err(Unfit::Unlike);
+        }
         let features = self.features(wording);
         let same_topic = tools < 2 || features.topic(self.parts.meaning, wording.covered_by(self.tool)) >= 0.0;
         if features.sure() >= 0.0 && same_topic { Ok(()) } else { Err(Unfit::Unlike) }
@@ -136,6 +139,15 @@ impl Features {
     }
 }
 
+/// In eight sums at once, which the compiler makes one instruction of.
 pub(super) fn dot(one: &[f32], other: &[f32]) -> f64 {
-    f64::from(one.iter().zip(other).map(|(one, other)| one * other).sum::<f32>())
+    let ((ones, one_rest), (others, other_rest)) = (one.as_chunks::<8>(), other.as_chunks::<8>());
+    let mut sums = [0.0_f32; 8];
+    for (one, other) in ones.iter().zip(others) {
+        for (sum, (one, other)) in sums.iter_mut().zip(one.iter().zip(other)) {
+            *sum += one * other;
+        }
+    }
+    let rest: f32 = one_rest.iter().zip(other_rest).map(|(one, other)| one * other).sum();
+    f64::from(sums.iter().sum::<f32>() + rest)
 }

@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use super::lexicon::{Deed, OPENERS, STOP};
 use super::parameter::{Shape, strings, text_of, walk};
-use super::words::{Stems, StopWords, parts, plain_words, spoken, stem, stems};
+use super::words::{Stems, StopWords, is_participle, parts, plain_words, spoken, stem, stems};
 use super::{Example, Offer};
 
 /// Items of a list in an example's result that are looked at.
@@ -26,6 +26,8 @@ pub(super) struct Tool {
     pub(super) required: Vec<String>,
     pub(super) deed: Option<Deed>,
     pub(super) name_stems: Stems,
+    /// Stems that a request for it may begin with: of its name, and of the verb that describes it.
+    pub(super) heads: Stems,
     /// Stems of name and description.
     pub(super) vocabulary: Stems,
     /// Stems of the name that tell this tool from others, in their order.
@@ -56,7 +58,8 @@ impl Tool {
             own_name: offer.name.rsplit("__").next().unwrap_or(&offer.name).to_owned(),
             shape: Shape::of_tool(&offer.input_schema, &offer.examples),
             required: strings(&offer.input_schema["required"]).map(str::to_owned).collect(),
-            deed: parts(&offer.name).iter().chain(words.iter().take(2)).find_map(|word| Deed::of(word)),
+            deed: active(&offer.name).iter().chain(words.iter().take(2)).find_map(|word| Deed::of(word)),
+            heads: active(&offer.name).iter().chain(words.first()).map(|word| stem(word)).collect(),
             vocabulary: &name_stems | &set(&offer.description),
             name_stems,
             telling: telling(&offer.name),
@@ -94,6 +97,11 @@ impl Texts {
         };
         self.fields.iter().zip(FIELD_WEIGHTS).flat_map(of_field)
     }
+}
+
+/// Words of the name that may be verbs.
+fn active(name: &str) -> Vec<String> {
+    parts(name).into_iter().filter(|word| !STOP.contains(word.as_str()) && !is_participle(word)).collect()
 }
 
 /// Words of the name without general verbs, as long as there are others.

@@ -5,7 +5,7 @@ use super::lexicon::{ASKING, Deed, OPENERS, STOP, has_synonym};
 use super::pattern::Pattern;
 use super::span::quoted;
 use super::tool::Tool;
-use super::words::{Stems, char_at, char_before, is_word_char, parts, plain_words, stem};
+use super::words::{Stems, char_at, char_before, is_participle, is_word_char, parts, plain_words, stem};
 use super::{HEAD, SPELLED, VERBS_AGREE, VERBS_DIFFER};
 
 /// A quoted value this long is the question itself.
@@ -70,7 +70,7 @@ impl Wording {
         if tool.deed == Some(Deed::Delete) && self.deed != Some(Deed::Delete) {
             verb += VERBS_DIFFER;
         }
-        let head = self.head.as_ref().is_some_and(|head| tool.name_stems.contains(head));
+        let head = self.head.as_ref().is_some_and(|head| tool.heads.contains(head));
         (name + if head { HEAD } else { 0.0 }, verb)
     }
 
@@ -104,6 +104,11 @@ impl Wording {
         self.telling.iter().any(|word| tool.results.contains(word))
     }
 
+    /// Nothing but general verbs and function words: "read it".
+    pub(super) fn says_nothing(&self) -> bool {
+        self.telling.is_empty()
+    }
+
     fn says(&self, stem: &str) -> bool {
         self.stems.contains(stem) || self.stems.iter().any(|other| alike(stem, other))
     }
@@ -113,7 +118,7 @@ impl Wording {
 fn alike(one: &str, other: &str) -> bool {
     let (one_length, other_length) = (one.chars().count(), other.chars().count());
     let common = one.chars().zip(other.chars()).take_while(|(one, other)| one == other).count();
-    one_length >= 5 && other_length >= 5 && common >= 5 && common * 5 >= one_length.max(other_length) * 3
+    one_length >= 5 && other_length >= 5 && common >= 5 && common * 20 >= one_length.max(other_length) * 11
 }
 
 fn share(part: usize, whole: usize) -> f64 {
@@ -136,12 +141,20 @@ fn lexical(text: &str) -> String {
     kept
 }
 
+/// "the finished tasks" are not to be finished.
+const DETERMINERS: [&str; 8] = ["all", "any", "every", "the", "my", "our", "these", "those"];
+
 fn deed(text: &str) -> Option<Deed> {
     static NOTE: Pattern = Pattern::new(r"(?i)^\s*(?:todo|task|note|reminder|memo)\s*:");
     if NOTE.is_match(text) {
         return Some(Deed::Create);
     }
-    words_of_request(text).iter().find_map(|word| Deed::of(word))
+    let words = words_of_request(text);
+    let describes = |at: usize| {
+        let before = at.checked_sub(1).map(|before| words[before].as_str());
+        is_participle(&words[at]) && before.is_none_or(|word| DETERMINERS.contains(&word))
+    };
+    (0..words.len()).filter(|at| !describes(*at)).find_map(|at| Deed::of(&words[at]))
 }
 
 fn head(text: &str) -> Option<String> {

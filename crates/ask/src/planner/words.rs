@@ -113,6 +113,11 @@ pub(super) fn lower_in_place(text: &str) -> String {
     text.chars().map(lower).collect()
 }
 
+/// `finished`, `unstaged`: what something is rather than what is done, where it stands in front of a noun.
+pub(super) fn is_participle(word: &str) -> bool {
+    word.len() > 4 && word.ends_with("ed")
+}
+
 pub(super) fn is_word_char(c: char) -> bool {
     c.is_alphanumeric() || c == '_'
 }

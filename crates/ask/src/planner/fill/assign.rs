@@ -13,7 +13,7 @@ use crate::planner::parameter::{Kind, Parameter};
 use crate::planner::pattern::Pattern;
 use crate::planner::question::{Context, Question, Values};
 use crate::planner::span::{Found, Span};
-use crate::planner::words::{overlap, overlaps_any};
+use crate::planner::words::{StopWords, overlap, overlaps_any, stems};
 
 /// What an optional parameter wants of the words around a value, or of the value itself.
 const OPTIONAL_CONTEXT: f64 = 0.55;
@@ -104,6 +104,11 @@ impl Table<'_> {
         let mut worth = serves(parameter, span)?;
         let nearby = context.speaks_of(parameter, span);
         let is_chunk = if let Found::Chunk { fresh } = span.found {
+            // An id is not just any word.
+            let chance = parameter.kind == Kind::Id && nearby < OPTIONAL_CONTEXT;
+            if chance || only_names(parameter, &span.text) {
+                return None;
+            }
             worth += 0.8 * fresh - 0.5 - if self.names_next_value(span) { 1.2 } else { 0.0 };
             true
         } else {
@@ -198,6 +203,11 @@ fn exchanged(pairs: &[(f64, usize, usize)], mut assigned: BTreeMap<usize, usize>
         }
     }
     assigned
+}
+
+/// "a branch" for `branch_name`: nothing but the name.
+fn only_names(parameter: &Parameter, text: &str) -> bool {
+    stems(text, StopWords::Kept).iter().all(|stem| parameter.name_set.contains(stem))
 }
 
 /// Not a number, a date or a structure: the same text twice is the same value.

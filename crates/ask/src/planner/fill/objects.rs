@@ -6,6 +6,7 @@ use super::lists::says_none_of;
 use super::{Evidence, Filler, fill_shape};
 use crate::planner::parameter::{Parameter, Type};
 use crate::planner::pattern::Pattern;
+use crate::planner::span::{Found, Span};
 
 impl Filler<'_> {
     pub(super) fn lists_of_objects(&mut self) {
@@ -27,6 +28,12 @@ impl Filler<'_> {
 
     pub(super) fn objects(&mut self) {
         for parameter in self.open().into_iter().filter(|each| each.of == Type::Object) {
+            let json = self.free.iter().find(|span| matches!(span.found, Found::Json(Value::Object(_)))).copied();
+            if let Some(Span { range, found: Found::Json(value), .. }) = json {
+                self.set(parameter, value.clone(), Evidence::NAMED);
+                self.take(range.clone());
+                continue;
+            }
             let filling = fill_shape(self.question, self.tool, &parameter.fields, self.today);
             if !filling.arguments.is_empty() {
                 self.set(parameter, filling.arguments.into(), Evidence::LISTED);

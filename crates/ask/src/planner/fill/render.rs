@@ -28,6 +28,7 @@ pub(super) fn render(parameter: &Parameter, span: &Span, question: &Question, to
         Found::Time(time) => write_time(parameter, *time, &span.text),
         Found::Number(number) | Found::NumberWord(number) => number.to_json().to_string(),
         Found::Url if !span.text.contains("://") => format!("https://{}", span.text),
+        Found::Path if parameter.kind == Kind::Url => format!("https://{}", span.text),
         Found::Name if matches!(parameter.kind, Kind::Place | Kind::Any) => place(parameter, span, question),
         Found::Chunk { .. } => without_own_name(parameter, &span.text),
         Found::Json(_)

@@ -27,6 +27,9 @@ impl Filler<'_> {
         let is_text =
             |each: &&Parameter| each.kind == Kind::Text && each.is_text() && each.required && each.choices.is_empty();
         let Some(parameter) = self.open().into_iter().find(is_text) else { return };
+        if let Some(text) = behind_own_name(self.question, parameter) {
+            return self.set(parameter, text.into(), Evidence::NAMED);
+        }
         let text = self.rest(parameter);
         let says_nothing = parameter.is_called(&["message", "content", "text", "body", "entry", "title"])
             && plain_words(&text).iter().enumerate().all(|(at, word)| self.is_idle(parameter, at, word));
@@ -85,9 +88,6 @@ impl Filler<'_> {
         static LABEL: Pattern = Pattern::new(r"(?s)^[^:\x00\n]{1,60}:\s+([^\x00].*)$");
         static LAST_PREPOSITION: Pattern =
             Pattern::new(r"(?i)(?:\s|^)(?:in|to|on|of|for|from|with|at|by|and|the|is|as)\s*$");
-        if let Some(text) = behind_own_name(self.question, parameter) {
-            return text;
-        }
         let text = self.without_taken();
         let text = TAIL.replace(text.trim(), "");
         let text = POLITE.replace(&text, "");

@@ -144,14 +144,18 @@ fn path(parameter: &Parameter, path: &str) -> Option<f64> {
     }
     let worth = base(parameter.kind, &Found::Path)?;
     let folders = ["repo", "dir", "directory", "folder", "root", "workspace", "repository", "project"];
-    Some(if parameter.is_called(&folders) {
-        let shape = if FILE.is_match(path) { -0.7 } else { 0.3 };
-        worth + shape + if path.starts_with(['/', '~', '.']) { 0.5 } else { -0.3 }
-    } else if matches!(parameter.kind, Kind::Name | Kind::Any) && path.starts_with(['/', '~']) {
-        worth - 0.8
-    } else {
-        worth
-    })
+    if parameter.is_called(&folders) {
+        let from_root = path.starts_with(['/', '~', '.']);
+        return match (FILE.is_match(path), from_root) {
+            // `notes.md` is no folder.
+            (true, false) => None,
+            (true, true) => Some(worth - 0.2),
+            (false, false) => Some(worth),
+            (false, true) => Some(worth + 0.8),
+        };
+    }
+    let is_name = matches!(parameter.kind, Kind::Name | Kind::Any);
+    Some(if is_name && path.starts_with(['/', '~']) { worth - 0.8 } else { worth })
 }
 
 /// As programs write names: `camelCase`, `snake_case`.

@@ -1,1 +1,190 @@
+use jiff::civil::date;
+use serde_json::{Value, json};
 
+use super::super::question::Question;
+use super::super::tool::{Texts, Tool};
+use super::super::{Example, Offer};
+use super::{Filling, fill};
+
+#[test]
+fn values_of_all_kinds() {
+    for (parameter, question, expected) in [
+        ("count: integer", "give me 12 of them", json!(12)),
+        ("count: integer", "a dozen of them", json!(12)),
+        ("amount: number", "that makes $1,250.50", json!(1250.5)),
+        ("population: integer", "a town of 2.5 million people", json!(2_500_000)),
+        ("rate: number", "an interest of 5%", json!(0.05)),
+        ("year: integer", "what happened on 4 July 1976?", json!(1976)),
+        ("hour: integer", "wake me at 7 pm", json!(19)),
+        ("temperature: number", "it is -3.5 degrees outside", json!(-3.5)),
+        ("url: string", "open www.example.org/a.", json!("https://www.example.org/a")),
+        ("email: string", "write to ada@example.org, please", json!("ada@example.org")),
+        ("path: string", "what is in src/lib.rs?", json!("src/lib.rs")),
+        ("path: string", "show .env", json!(".env")),
+        ("file_pattern: glob string", "look at all python files", json!("**/*.py")),
+        ("file_pattern: glob string", "in all .yaml files", json!("**/*.yaml")),
+        ("date: string", "on March 5th, 2024", json!("2024-03-05")),
+        ("date: string", "on 24/12/2024", json!("2024-12-24")),
+        ("date: string in the format MM/DD/YYYY", "on the 5th of March", json!("03/05/2026")),
+        ("date: string in the format YYYY-MM-DD", "tomorrow", json!("2026-11-17")),
+        ("date: string in the format YYYY-MM-DD", "next monday", json!("2026-11-23")),
+        ("time: string", "at half past, no, at 4:30 in the afternoon", json!("16:30")),
+        ("timezone: string", "what time is it in New York?", json!("America/New_York")),
+        ("timezone: string", "what time is it in Osaka?", json!("Asia/Tokyo")),
+        ("currency: string", "how much is that in Swiss francs?", json!("CHF")),
+        ("city: string", "the weather in San Francisco", json!("San Francisco")),
+        ("location: string, city and state (City, State)", "the weather in Boston", json!("Boston, MA")),
+        ("artist: string", "songs by Nina Simone", json!("Nina Simone")),
+        ("task_id: string", "close the task T-104", json!("T-104")),
+        ("revision: string", "show HEAD~2", json!("HEAD~2")),
+        ("message: string", "say \"good morning\" to everybody", json!("good morning")),
+        ("pattern: string", "search for parse_config", json!("parse_config")),
+        ("query: string", "search for the history of tea", json!("history of tea")),
+        ("settings: object", "use {\"depth\": 2}", json!({"depth": 2})),
+    ] {
+        let (name, _) = parameter.split_once(": ").unwrap();
+        let schema = json!({"properties": {name: described(parameter)}, "required": [name]});
+        assert_eq!(filled(&schema, question).arguments.get(name), Some(&expected), "{parameter} | {question}");
+    }
+}
+
+#[test]
+fn values_by_name() {
+    let schema = json!({
+        "properties": {
+            "repo_path": {"type": "string"}, "max_count": {"type": "integer"}, "title": {"type": "string"},
+            "force": {"type": "boolean"}, "labels": {"type": "array", "items": {"type": "string"}},
+        },
+        "required": [],
+    });
+    for (question, expected) in [
+        ("log repo_path=/srv/app max_count=3", json!({"repo_path": "/srv/app", "max_count": 3})),
+        ("log --max-count 7", json!({"max_count": 7})),
+        ("new one, title: Buy milk, and bread", json!({"title": "Buy milk, and bread"})),
+        ("force: yes", json!({"force": true})),
+        ("labels=[\"a\", \"b\"]", json!({"labels": ["a", "b"]})),
+        ("change the title of number 2 to Buy oat milk.", json!({"title": "Buy oat milk"})),
+    ] {
+        assert_eq!(Value::from(filled(&schema, question).arguments), expected, "{question}");
+    }
+}
+
+#[test]
+fn enumerations_and_switches() {
+    let schema = json!({
+        "properties": {
+            "status": {"type": "string", "enum": ["all", "pending", "completed"]},
+            "days": {"type": "array", "items": {"type": "string", "enum": ["Monday", "Tuesday", "Friday"]}},
+            "service": {"type": "integer", "description": "1 represents cleaning, 2 for ironing."},
+            "include_drafts": {"type": "boolean"},
+            "mode": {"type": "string", "description": "Either 'fast' or 'thorough'."},
+        },
+        "required": [],
+    });
+    for (question, expected) in [
+        ("which are completed?", json!({"status": "completed"})),
+        ("which are still unfinished?", json!({"status": "pending"})),
+        ("on friday and monday", json!({"days": ["Friday", "Monday"]})),
+        ("book ironing", json!({"service": 2})),
+        ("with drafts", json!({"include_drafts": true})),
+        ("not the drafts", json!({"include_drafts": false})),
+        ("a thorough look", json!({"mode": "thorough"})),
+    ] {
+        let arguments = Value::from(filled(&schema, question).arguments);
+        let mut given = arguments.clone();
+        given.as_object_mut().unwrap().retain(|name, _| expected.get(name).is_some());
+        assert_eq!(given, expected, "{question}: {arguments}");
+    }
+}
+
+#[test]
+fn several_values_find_their_parameters() {
+    let text = json!({"type": "string"});
+    for (schema, question, expected) in [
+        (
+            json!({"properties": {"origin": text, "destination": text}, "required": ["origin", "destination"]}),
+            "a train to Lyon from Paris",
+            json!({"origin": "Paris", "destination": "Lyon"}),
+        ),
+        (
+            json!({"properties": {"principal": {"type": "number"}, "years": {"type": "integer"}},
+                   "required": ["principal", "years"]}),
+            "a loan over 10 years of $5000",
+            json!({"principal": 5000, "years": 10}),
+        ),
+        (
+            json!({"properties": {"source_timezone": text, "time": text, "target_timezone": text},
+                   "required": ["source_timezone", "time", "target_timezone"]}),
+            "what is 14:00 London time in Tokyo?",
+            json!({"source_timezone": "Europe/London", "time": "14:00", "target_timezone": "Asia/Tokyo"}),
+        ),
+        (
+            json!({"properties": {"files": {"type": "array", "items": text}, "repo_path": text},
+                   "required": ["repo_path", "files"]}),
+            "stage a.txt and b.txt in /srv/app",
+            json!({"files": ["a.txt", "b.txt"], "repo_path": "/srv/app"}),
+        ),
+        (
+            json!({"properties": {"numbers": {"type": "array", "items": {"type": "integer"}}}, "required": ["numbers"]}),
+            "the mean of 3, 5 and 8",
+            json!({"numbers": [3, 5, 8]}),
+        ),
+        (
+            json!({"properties": {"entities": {"type": "array", "items": {
+                "properties": {"name": text, "entityType": text, "observations": {"type": "array", "items": text}},
+                "required": ["name", "entityType", "observations"]}}}, "required": ["entities"]}),
+            "create Ada (person) and Zuse (company) without observations",
+            json!({"entities": [{"name": "Ada", "entityType": "person", "observations": []},
+                                {"name": "Zuse", "entityType": "company", "observations": []}]}),
+        ),
+    ] {
+        let filling = filled(&schema, question);
+        assert_eq!((Value::from(filling.arguments), filling.missing), (expected, vec![]), "{question}");
+    }
+}
+
+#[test]
+fn nothing_is_made_up() {
+    for (parameter, question) in [
+        ("task_id: string", "mark it as done"),
+        ("count: integer", "some of them"),
+        ("task_id: integer", "it took 5 minutes"),
+        ("url: string", "fetch the page"),
+        ("date: string", "when does it begin?"),
+        ("timezone: string", "what time is it?"),
+        ("message: string", "write a message"),
+    ] {
+        let (name, _) = parameter.split_once(": ").unwrap();
+        let schema = json!({"properties": {name: described(parameter)}, "required": [name]});
+        let filling = filled(&schema, question);
+        assert_eq!(filling.missing, [name], "{question}: {:?}", filling.arguments);
+    }
+}
+
+#[test]
+fn examples_explain_values() {
+    let schema = json!({
+        "properties": {"category": {"type": "string", "enum": ["a", "b"]}}, "required": ["category"],
+    });
+    let example = |category: &str, output: Value| Example { arguments: json!({"category": category}), output };
+    let examples = vec![example("a", json!({"memoryTotal": 1})), example("b", json!({"packages": []}))];
+    let filling = filled_with(&schema, examples, "how much memory is there?");
+    assert_eq!(Value::from(filling.arguments), json!({"category": "a"}));
+}
+
+fn filled(schema: &Value, question: &str) -> Filling {
+    filled_with(schema, Vec::new(), question)
+}
+
+fn filled_with(schema: &Value, examples: Vec<Example>, question: &str) -> Filling {
+    let offer = Offer { name: "do".to_owned(), description: String::new(), input_schema: schema.clone(), examples };
+    let tool = Tool::new(&offer, &Texts::of(&offer));
+    fill(&Question::new(question), &tool, date(2026, 11, 16))
+}
+
+/// `name: type` with the whole as its description.
+fn described(parameter: &str) -> Value {
+    let types = ["integer", "number", "string", "object"];
+    let of = types.iter().find(|of| parameter.contains(*of)).unwrap();
+    json!({"type": of, "description": parameter})
+}

@@ -1,7 +1,8 @@
 //! What sort of text a parameter wants, told from its name, its description and its format.
 
-use regex::Regex;
 use std::sync::LazyLock;
+
+use regex::Regex;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::planner) enum Kind {

@@ -74,7 +74,8 @@ impl Finder<'_> {
     }
 }
 
-/// What is behind the digits: where it ends, and the whole number. `None` if it is part of an identifier such as `4KB7`.
+/// What is behind the digits: where it ends, and the whole number. `None` if it is part of an identifier such as `4x` or
+/// `1a2b`.
 fn measured(text: &str, end: usize, value: f64, currency: Option<&str>) -> Option<(usize, Number)> {
     let rest = &text[end..];
     for (pattern, measure) in [(&PERCENT, Measure::Percent), (&ORDINAL, Measure::Ordinal)] {
@@ -99,7 +100,9 @@ fn measured(text: &str, end: usize, value: f64, currency: Option<&str>) -> Optio
     let unit = lexicon::unit(&word);
     if next[1].is_empty() {
         let measure = Measure::Of(unit?.to_owned());
-        return Some((end + next[0].len(), Number { value, measure }));
+        let end = end + next[0].len();
+        let goes_on = char_at(text, end).is_some_and(char::is_alphanumeric);
+        return (!goes_on).then_some((end, Number { value, measure }));
     }
     let measure = match (unit, currency) {
         (Some(unit), _) if word.len() > 1 => Measure::Of(unit.to_owned()),
