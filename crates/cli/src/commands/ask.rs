@@ -100,7 +100,7 @@ fn planned_text(answered: &Answered, explain: bool) -> String {
 }
 
 fn candidate_row(candidate: &Candidate) -> Vec<String> {
-    let parts = serde_json::to_value(&candidate.parts).unwrap_or_default();
+    let parts = serde_json::to_value(candidate.parts).unwrap_or_default();
     let parts: Vec<String> = parts
         .as_object()
         .into_iter()
