@@ -1,5 +1,6 @@
 //! `cargo xtask eval`: how good answers are, on data that other people have annotated.
 
+mod grounding;
 mod metrics;
 mod retrieval;
 mod toolsel;
@@ -23,6 +24,8 @@ pub(crate) enum Subject {
     Retrieval(Options),
     /// How often the embedded planner finds the right tool and its arguments, and refuses when there is none
     Toolsel(toolsel::Options),
+    /// Of labelled claims, how many that are carried by their evidence are kept and how many others are caught
+    Grounding(grounding::Options),
 }
 
 #[derive(Debug, clap::Args)]
@@ -50,6 +53,7 @@ pub(crate) fn run(workspace: &Workspace, subject: &Subject) -> anyhow::Result<Ve
     match subject {
         Subject::Retrieval(options) => retrieval::run(workspace, options),
         Subject::Toolsel(options) => toolsel::run(workspace, options),
+        Subject::Grounding(options) => grounding::run(workspace, options),
     }
 }
 

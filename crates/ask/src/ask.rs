@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use countersign_contract::{Caller, Client, Digest, Progress};
 use countersign_host::{Answer, Call, Catalog, Gate, NoAnswer, QueryId, Ruling, Wire};
-use countersign_index::{EmbedError, Embedder};
+use countersign_index::{EmbedError, Embedder as _, Local};
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
 use serde_json::{Map, Value};
@@ -35,7 +35,8 @@ pub struct Ask {
 #[derive(Debug)]
 pub struct Means {
     pub gate: Arc<Gate>,
-    pub embedder: Arc<dyn Embedder>,
+    /// What plans and judges claims: thresholds were measured with this one.
+    pub local: Local,
     /// Plans and writes summaries instead of the embedded ones.
     pub model: Option<Model>,
     pub receipts: Arc<dyn ReceiptBook>,
@@ -107,7 +108,7 @@ impl Ask {
         let planner = self.planner(&material).await?;
         let mut plan = planner.plan(&question.query, at.to_zoned(TimeZone::UTC).date()).await?;
         let planned_by = match &self.means.model {
-            None => PlannedBy::Embedded { vectors: self.means.embedder.model().to_owned() },
+            None => PlannedBy::Embedded { vectors: self.means.local.model().to_owned() },
             Some(model) => {
                 let nearest = planner.nearest(&question.query, TOOLS_MAX).await?;
                 let tools = choosable(&material, &catalog, &question.caller, &nearest);
@@ -124,7 +125,7 @@ impl Ask {
         if let Some((_, planner)) = kept().iter().find(|(known, _)| *known == digest) {
             return Ok(Arc::clone(planner));
         }
-        let planner = Arc::new(Planner::new(material.offers(), Arc::clone(&self.means.embedder)).await?);
+        let planner = Arc::new(Planner::new(material.offers(), Arc::new(self.means.local.clone())).await?);
         let mut planners = kept();
         planners.push_back((digest, Arc::clone(&planner)));
         if planners.len() > PLANNERS_MAX {

@@ -6,7 +6,7 @@ use countersign_index::stem;
 use serde::Serialize;
 use serde_json::{Value, json};
 
-use crate::grounding::{Bullet, Grounded, check};
+use crate::grounding::{Bullet, Grounded, quoted};
 
 /// More is no summary.
 const BULLETS_MAX: usize = 5;
@@ -48,7 +48,7 @@ impl Summary {
         ranked.sort_by_key(|&(shared, at)| (std::cmp::Reverse(shared), at));
         let mut chosen: Vec<usize> = ranked.into_iter().map(|(_, at)| at).take(BULLETS_MAX).collect();
         chosen.sort_unstable();
-        let checked: Vec<_> = chosen.iter().map(|&at| check(result, &found[at], None)).collect();
+        let checked: Vec<_> = chosen.iter().map(|&at| quoted(result, &found[at])).collect();
         let dropped = checked.iter().filter(|checked| checked.is_err()).count();
         Self { author: Author::Embedded, bullets: checked.into_iter().flatten().collect(), dropped }
     }
@@ -72,10 +72,7 @@ fn collect(value: &Value, key: Option<&str>, found: &mut Vec<Bullet>) {
         (Value::String(text), Some(_)) if text.contains(char::is_whitespace) => found.extend(sentences(text)),
         (Value::String(text), Some(_)) if text.is_empty() || text.len() > QUOTATION_BYTES_MAX => {}
         (Value::String(_) | Value::Number(_) | Value::Bool(_), Some(key)) => {
-            let claim = match value {
-                Value::String(text) => format!("{key}: {text}"),
-                other => format!("{key}: {other}"),
-            };
+            let claim = value.as_str().map_or_else(|| format!("{key}: {value}"), |text| format!("{key}: {text}"));
             found.push(Bullet { claim, evidence: format!("{}:{value}", json!(key)) });
         }
         (Value::Number(_) | Value::Bool(_), None) | (Value::Null, _) => {}

@@ -1,7 +1,5 @@
 //! What an answer is summed up to, and what is put on record about it.
 
-use std::sync::Arc;
-
 use serde_json::json;
 
 use super::{Ask, AskError, Planned};
@@ -26,10 +24,10 @@ impl Ask {
             None => (Summary::extract(query, result), Vec::new()),
             Some(model) => {
                 let bullets = model.bullets(query, result).await?.unwrap_or_default();
-                let grounding = Grounding::new(Arc::clone(&self.means.embedder));
+                let grounding = Grounding::new(self.means.local.clone());
                 let (mut shown, mut dropped) = (Vec::new(), Vec::new());
                 for bullet in bullets {
-                    match grounding.check(result, &bullet).await? {
+                    match grounding.check(result, &bullet).await {
                         Ok(grounded) => shown.push(grounded),
                         Err(flaw) => dropped.push(Dropped {
                             claim: bullet.claim,

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use countersign_contract::{Approval, Digest, Schema, ToolName};
 use countersign_host::{Policy, Ruling};
-use countersign_index::{EmbedError, Embedder};
+use countersign_index::{EmbedError, Local};
 use jiff::tz::TimeZone;
 use serde::Serialize;
 use serde_json::{Map, Value};
@@ -16,7 +16,7 @@ use crate::planner::{Choice, Planner};
 
 /// What decides here.
 pub struct Here<'a> {
-    pub embedder: Arc<dyn Embedder>,
+    pub local: Local,
     pub policy: &'a Policy,
     /// The contract of a tool that is offered here; where only a server could tell, `Unknown`.
     pub offered: &'a (dyn Fn(&ToolName) -> Offered + Sync),
@@ -85,7 +85,7 @@ impl AskReceipt {
             if call.outcome == "ok" {
                 steps.push(self.checked("result", "outputSchema", &call.result, "valid"));
             }
-            steps.extend(self.claims(call, here).await?);
+            steps.extend(self.claims(call, here).await);
         }
         Ok(steps)
     }
@@ -100,7 +100,7 @@ impl AskReceipt {
         let Some(Value::String(query)) = &self.receipt.query.content else {
             return Ok(Step::unrepeatable("plan", recorded, NO_CONTENT));
         };
-        let planner = Planner::new(self.material.offers(), Arc::clone(&here.embedder)).await?;
+        let planner = Planner::new(self.material.offers(), Arc::new(here.local.clone())).await?;
         let today = self.receipt.at.to_zoned(TimeZone::UTC).date();
         let plan = planner.plan(query, today).await?;
         Ok(Step::new("plan", recorded, described(&plan.choice)))
@@ -119,15 +119,15 @@ impl AskReceipt {
         Step::new(check, recorded, now)
     }
 
-    async fn claims(&self, call: &Called, here: &Here<'_>) -> Result<Vec<Step>, EmbedError> {
-        let Some(kept) = &self.receipt.summary else { return Ok(Vec::new()) };
+    async fn claims(&self, call: &Called, here: &Here<'_>) -> Vec<Step> {
+        let Some(kept) = &self.receipt.summary else { return Vec::new() };
         let Some(summary) = kept.read::<Claims>() else {
-            return Ok(vec![Step::unrepeatable("summary", kept.digest.to_string(), NO_CONTENT)]);
+            return vec![Step::unrepeatable("summary", kept.digest.to_string(), NO_CONTENT)];
         };
         let shown = summary.shown.iter().map(|bullet| (&bullet.claim, &bullet.evidence, "shown".to_owned()));
         let dropped = summary.dropped.iter();
         let dropped = dropped.map(|bullet| (&bullet.claim, &bullet.evidence, format!("dropped: {}", bullet.why)));
-        let grounding = Grounding::new(Arc::clone(&here.embedder));
+        let grounding = Grounding::new(here.local.clone());
         let mut steps = Vec::new();
         for (claim, evidence, recorded) in shown.chain(dropped) {
             let check = format!("claim “{claim}”");
@@ -136,13 +136,13 @@ impl AskReceipt {
                 continue;
             };
             let bullet = Bullet { claim: claim.clone(), evidence: evidence.clone() };
-            let now = match grounding.check(result, &bullet).await? {
+            let now = match grounding.check(result, &bullet).await {
                 Ok(_) => "shown".to_owned(),
                 Err(flaw) => format!("dropped: {flaw}"),
             };
             steps.push(Step::new(check, recorded, now));
         }
-        Ok(steps)
+        steps
     }
 }
 

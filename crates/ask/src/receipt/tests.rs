@@ -2,12 +2,11 @@
 //! says exactly what would be decided otherwise.
 
 use std::collections::BTreeMap;
-use std::sync::Arc;
 use std::time::Duration;
 
 use countersign_contract::{Approval, Digest, RequestId, to_json};
 use countersign_host::{Policy, Ruling};
-use countersign_index::{EmbedError, Embedder};
+use countersign_index::Local;
 use serde_json::{Value, json};
 use uuid::Uuid;
 
@@ -17,27 +16,6 @@ use super::{
 use crate::grounding::Grounded;
 use crate::offers::{Described, Material};
 use crate::planner::Choice;
-
-/// Nothing here is decided by vectors.
-#[derive(Debug)]
-struct Flat;
-
-impl Embedder for Flat {
-    fn model(&self) -> &'static str {
-        "flat"
-    }
-
-    fn dimensions(&self) -> Option<usize> {
-        Some(1)
-    }
-
-    fn embed<'a>(
-        &'a self,
-        texts: &'a [String],
-    ) -> countersign_contract::BoxFuture<'a, Result<Vec<Vec<f32>>, EmbedError>> {
-        Box::pin(async { Ok(texts.iter().map(|_| vec![1.0]).collect()) })
-    }
-}
 
 fn receipt(keeping: Keeping) -> AskReceipt {
     let text = json!({"type": "string"});
@@ -153,7 +131,7 @@ async fn a_replay_shows_exactly_what_changed() {
     let contract = ask.receipt.call.as_ref().unwrap().contract;
     let changed = async |policy: Policy, offered: Offered| {
         let offered = move |_: &_| offered;
-        let here = Here { embedder: Arc::new(Flat), policy: &policy, offered: &offered };
+        let here = Here { local: Local::on_all_cores(), policy: &policy, offered: &offered };
         let steps = receipt.replay(&here).await.unwrap();
         let changed = steps.into_iter().filter(super::Step::changed);
         changed.map(|step| (step.check, step.now.unwrap())).collect::<Vec<_>>()

@@ -1,7 +1,6 @@
 //! `countersign receipts`: list, show, verify and replay what is left of questions and calls.
 
 use std::path::Path;
-use std::sync::Arc;
 
 use anyhow::Context as _;
 use countersign_ask::{AskReceipt, AuditRecord, CallReceipt, Here, Offered, ReceiptFile, Step};
@@ -193,7 +192,7 @@ async fn replay(common: &Common, file: &Path) -> CommandResult {
         None if config.servers.iter().any(|server| server.may_have(tool.as_str())) => Offered::Unknown,
         None => Offered::No,
     };
-    let here = Here { embedder: Arc::new(Local::on_all_cores()), policy: &policy, offered: &offered };
+    let here = Here { local: Local::on_all_cores(), policy: &policy, offered: &offered };
     let steps = receipt.replay(&here).await.context("the embedded model does not run")?;
     if wiring::format(common) == Format::Json {
         let changed = steps.iter().filter(|step| step.changed()).count();

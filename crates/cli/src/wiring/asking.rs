@@ -23,8 +23,7 @@ pub(super) fn ask(config: &Config, gate: &Arc<Gate>, store: &Store) -> Result<As
     };
     Ok(Ask::new(Means {
         gate: Arc::clone(gate),
-        // Thresholds were measured with this one, whatever searches use.
-        embedder: Arc::new(Local::on_all_cores()),
+        local: Local::on_all_cores(),
         model,
         receipts: Arc::new(Book(store.receipts(config.receipts.keep))),
         keeping: match config.receipts.content {
