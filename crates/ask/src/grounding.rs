@@ -20,6 +20,7 @@ use countersign_index::Local;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+pub(crate) use self::evidence::locate;
 use self::facts::Facts;
 use self::signs::Sign;
 
@@ -122,7 +123,7 @@ impl Read {
         if claim.trim().is_empty() || evidence.trim().is_empty() {
             return Err(Flaw::Empty);
         }
-        let pointer = evidence::locate(result, evidence).ok_or(Flaw::NotThere)?;
+        let pointer = locate(result, evidence).ok_or(Flaw::NotThere)?;
         let plain = evidence::plain(evidence);
         let claimed = Facts::of(claim);
         let mut shown = Facts::of_evidence(&plain, evidence::has_keys(evidence));
@@ -143,25 +144,5 @@ impl Read {
 
     fn grounded(self, Bullet { claim, evidence }: &Bullet) -> Grounded {
         Grounded { claim: claim.clone(), evidence: evidence.clone(), pointer: self.pointer }
-    }
-}
-
-pub(crate) use evidence::locate;
-
-pub struct Grounding {
-    embedder: std::sync::Arc<dyn countersign_index::Embedder>,
-}
-impl Grounding {
-    pub fn new(embedder: std::sync::Arc<dyn countersign_index::Embedder>) -> Self {
-        Self { embedder }
-    }
-    pub async fn check(
-        &self,
-        result: &Value,
-        bullet: &Bullet,
-    ) -> Result<Result<Grounded, Flaw>, countersign_index::EmbedError> {
-        let vectors = self.embedder.embed(&[bullet.claim.clone(), bullet.evidence.clone()]).await?;
-        let likeness = Likeness(vectors[0].iter().zip(&vectors[1]).map(|(a, b)| a * b).sum());
-        Ok(check(result, bullet, Some(likeness)))
     }
 }

@@ -58,11 +58,8 @@ pub(super) fn read(folder: &Path, set: Set) -> anyhow::Result<Vec<Row>> {
         }
     }
     let row = |line: Value| {
-        let said = line["question"].as_array().into_iter().flatten().filter_map(Value::as_array).flatten();
-        let question = said
-            .filter(|message| message["role"] == "user")
-            .next_back()
-            .and_then(|message| message["content"].as_str());
+        let mut said = line["question"].as_array().into_iter().flatten().filter_map(Value::as_array).flatten();
+        let question = said.rfind(|message| message["role"] == "user").and_then(|message| message["content"].as_str());
         Ok(Row {
             question: question.context("a row without a question")?.to_owned(),
             tools: line["function"].as_array().into_iter().flatten().filter_map(offer).collect(),

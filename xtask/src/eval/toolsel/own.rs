@@ -28,7 +28,8 @@ const RIGHT_MIN: f64 = 0.90;
 
 #[derive(Debug, Deserialize)]
 struct Question {
-    question: String,
+    #[serde(rename = "question")]
+    text: String,
     /// Absent where no tool fits, or the question does not say what it requires.
     tool: Option<String>,
     /// Any of these will do.
@@ -70,7 +71,7 @@ pub(super) async fn figures(workspace: &Workspace, embedder: &Arc<dyn Embedder>)
     let (mut tune, mut last) = (Vec::new(), Vec::new());
     for line in text.lines().filter(|line| !line.trim().is_empty()) {
         let question: Question = serde_json::from_str(line).context("a question of ours is not as it should be")?;
-        let choice = planner.plan(&question.question, TODAY).await?.choice;
+        let choice = planner.plan(&question.text, TODAY).await?.choice;
         let right = question.is_answered_by(&choice, &offers);
         match question.set {
             Half::Tune => tune.push(right),
