@@ -31,6 +31,12 @@ pub struct Local {
 }
 
 impl Local {
+    /// Values of a state.
+    pub const WIDTH: usize = model::DIMENSIONS;
+
+    /// Where layers meet: after the embeddings, and in the middle and at the end of each layer.
+    pub const JOINTS: usize = model::JOINTS.len();
+
     /// On all cores, for whoever waits.
     pub fn on_all_cores() -> Self {
         Self::on(cores())
@@ -53,6 +59,24 @@ impl Local {
     /// What `embed` does, for those who have a thread to spare.
     pub fn embed_now(&self, texts: &[String]) -> Result<Vec<Vec<f32>>, EmbedError> {
         embed(&self.lanes, texts, &CancellationToken::new())
+    }
+
+    /// The tokens of a text, with those that mark its ends, cut at [`TOKENS_MAX`].
+    pub fn tokens(text: &str) -> Result<Vec<i32>, EmbedError> {
+        Model::shared()?.tokens(text).map_err(EmbedError::Local)
+    }
+
+    /// What the last layer says of these tokens, [`Local::WIDTH`] values for each, if `change` has its say at each
+    /// [joint](Local::JOINTS) of the layers. Blocks.
+    pub fn states(
+        &self,
+        tokens: &[i32],
+        change: &mut (dyn FnMut(usize, &mut [f32]) + Send),
+    ) -> Result<Vec<f32>, EmbedError> {
+        let model = Model::shared()?;
+        let tokens = tokens.get(..TOKENS_MAX).unwrap_or(tokens).to_vec();
+        let lane = self.lanes.take();
+        lane.run(|pool| model.states(tokens, pool, change)).map_err(EmbedError::Local)
     }
 }
 

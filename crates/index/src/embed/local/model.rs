@@ -21,6 +21,25 @@ pub const TOKENS_MAX: usize = 256;
 
 pub(super) const DIMENSIONS: usize = 384;
 
+/// What each layer hands to the next, first the embeddings, then two for each layer; `make_model.py` names them.
+pub(super) const JOINTS: [&str; 13] = [
+    "value_7_0",
+    "value_47_0",
+    "value_62_0",
+    "value_102_0",
+    "value_117_0",
+    "value_157_0",
+    "value_172_0",
+    "value_212_0",
+    "value_227_0",
+    "value_267_0",
+    "value_282_0",
+    "value_322_0",
+    LAST,
+];
+
+const LAST: &str = "last_hidden_state";
+
 /// Of a text this long nothing is left after the cut but the start, so the rest is not even tokenised.
 const BYTES_MAX: usize = 64 * 1024;
 
@@ -32,6 +51,7 @@ pub(super) struct Model {
     tokenizer: Tokenizer,
     input: NodeId,
     output: NodeId,
+    joints: Vec<NodeId>,
 }
 
 impl Model {
@@ -50,8 +70,9 @@ impl Model {
         let options = ModelOptions::with_all_ops().prepack_weights(true).clone();
         let graph = options.load_static_slice(WEIGHTS).map_err(|error| error.to_string())?;
         let node = |name: &str| graph.node_id(name).map_err(|error| error.to_string());
-        let (input, output) = (node("input_ids")?, node("last_hidden_state")?);
-        Ok(Self { graph, tokenizer, input, output })
+        let (input, output) = (node("input_ids")?, node(LAST)?);
+        let joints = JOINTS.into_iter().map(node).collect::<Result<_, _>>()?;
+        Ok(Self { graph, tokenizer, input, output, joints })
     }
 
     /// To be called on the pool.
@@ -74,12 +95,41 @@ impl Model {
         encoding.get_ids().iter().map(|id| i32::try_from(*id).map_err(|error| error.to_string())).collect()
     }
 
+    /// What the last layer says, token after token, if each layer is given what `change` makes of the states before it.
+    pub(super) fn states(
+        &self,
+        tokens: Vec<i32>,
+        pool: &Arc<ThreadPool>,
+        change: &mut dyn FnMut(usize, &mut [f32]),
+    ) -> Result<Vec<f32>, String> {
+        let count = tokens.len();
+        let (mut from, mut states) = (self.input, Vec::new());
+        let mut value = Value::from_shape([1, count], tokens).map_err(|error| error.to_string())?;
+        for (number, &joint) in self.joints.iter().enumerate() {
+            states = self.section((from, value), joint, count, pool)?;
+            change(number, &mut states);
+            value = Value::from_shape([1, count, DIMENSIONS], states.clone()).map_err(|error| error.to_string())?;
+            from = joint;
+        }
+        Ok(states)
+    }
+
     /// What the last layer says, token after token.
     fn run(&self, tokens: Vec<i32>, pool: &Arc<ThreadPool>) -> Result<Vec<f32>, String> {
         let count = tokens.len();
         let tokens = Value::from_shape([1, count], tokens).map_err(|error| error.to_string())?;
+        self.section((self.input, tokens), self.output, count, pool)
+    }
+
+    fn section(
+        &self,
+        (from, value): (NodeId, Value),
+        to: NodeId,
+        count: usize,
+        pool: &Arc<ThreadPool>,
+    ) -> Result<Vec<f32>, String> {
         let options = RunOptions::default().with_thread_pool(Some(Arc::clone(pool)));
-        let outputs = self.graph.run_n(vec![(self.input, tokens.into())], [self.output], Some(options));
+        let outputs = self.graph.run_n(vec![(from, value.into())], [to], Some(options));
         let [states] = outputs.map_err(|error| error.to_string())?;
         let (shape, states) = states.into_shape_vec::<f32, 3>().map_err(|error| error.to_string())?;
         if shape != [1, count, DIMENSIONS] {

@@ -83,3 +83,25 @@ async fn it_embeds_without_blocking_and_knows_what_it_is() {
 fn reference() -> Vec<Reference> {
     REFERENCE.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
 }
+
+#[test]
+fn layer_by_layer_says_what_all_say_at_once() {
+    let local = Local::on(NonZeroUsize::MIN);
+    let text = "The parser is twice as fast.".to_owned();
+    let mut joints = Vec::new();
+    let tokens = Local::tokens(&text).unwrap();
+    let states = local.states(&tokens, &mut |joint, states| joints.push((joint, states.len()))).unwrap();
+    let length = tokens.len() * DIMENSIONS;
+    assert_eq!(joints, (0..Local::JOINTS).map(|joint| (joint, length)).collect::<Vec<_>>());
+    let mut sum = vec![0.0; DIMENSIONS];
+    for state in states.chunks_exact(DIMENSIONS) {
+        sum.iter_mut().zip(state).for_each(|(total, value)| *total += value);
+    }
+    let length = sum.iter().map(|value| value * value).sum::<f32>().sqrt();
+    let whole = local.embed_now(slice::from_ref(&text)).unwrap();
+    for (one, other) in whole[0].iter().zip(&sum) {
+        assert!((one - other / length).abs() < 1e-5, "{one} {other}");
+    }
+    let changed = local.states(&tokens, &mut |_, states| states.iter_mut().for_each(|state| *state *= 1.1)).unwrap();
+    assert!(changed != states);
+}
