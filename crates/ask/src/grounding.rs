@@ -1,17 +1,29 @@
-//! Whether a claim says no more than its evidence, and the evidence is in the result. No model decides that: what a
-//! program cannot see in the words is refused, and docs/ask.md says what it cannot see.
+//! Whether a claim says no more than its evidence, and the evidence is in the result.
+//!
+//! Numbers, dates and names are carried to the letter or the claim falls, whatever else speaks for it. The rest is
+//! weighed: signs in the words, and how far the sentence model finds that the claim follows. No language model is asked.
 
 mod carried;
+mod entailment;
 mod evidence;
 mod facts;
 mod lexicon;
 mod order;
+mod signs;
 mod support;
+#[cfg(test)]
+mod tests;
+mod weights;
+mod words;
 
+use std::collections::BTreeMap;
+
+use countersign_index::Local;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use self::facts::Facts;
+use self::signs::Sign;
 
 /// What a summary consists of.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -28,10 +40,6 @@ pub struct Grounded {
     /// JSON Pointer to the smallest value that contains it.
     pub pointer: String,
 }
-
-/// The cosine of the vectors of claim and evidence, where there are some.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Likeness(pub f32);
 
 /// Why a bullet is dropped.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -64,18 +72,94 @@ pub enum Flaw {
     Swapped(String, String),
     #[error("the evidence has too little of what the claim says")]
     Unsupported,
+    #[error("the sentence model could not be run: {0}")]
+    Unjudged(String),
 }
 
-pub fn check(result: &Value, bullet: &Bullet, likeness: Option<Likeness>) -> Result<Grounded, Flaw> {
-    let Bullet { claim, evidence } = bullet;
-    if claim.trim().is_empty() || evidence.trim().is_empty() {
-        return Err(Flaw::Empty);
+/// Checks bullets, with the sentence model in the binary.
+#[derive(Debug, Clone)]
+pub struct Grounding {
+    local: Local,
+}
+
+impl Grounding {
+    pub fn new(local: Local) -> Self {
+        Self { local }
     }
-    let pointer = evidence::locate(result, evidence).ok_or(Flaw::NotThere)?;
-    let claimed = Facts::of(claim);
-    let mut shown = Facts::of_evidence(&evidence::plain(evidence), evidence::has_keys(evidence));
-    shown.count(&evidence::lengths(evidence));
-    carried::check(&claimed, &shown)?;
-    support::check(&claimed, &shown, evidence, &pointer, likeness)?;
-    Ok(Grounded { claim: claim.clone(), evidence: evidence.clone(), pointer })
+
+    pub async fn check(&self, result: &Value, bullet: &Bullet) -> Result<Grounded, Flaw> {
+        let read = Read::of(result, bullet)?.carried()?;
+        let (local, bullet) = (self.local.clone(), bullet.clone());
+        let work = tokio::task::spawn_blocking(move || read.judge(&local, &bullet));
+        work.await.unwrap_or_else(|error| Err(Flaw::Unjudged(error.to_string())))
+    }
+
+    /// What `check` does, for those who have a thread to spare.
+    pub fn check_now(&self, result: &Value, bullet: &Bullet) -> Result<Grounded, Flaw> {
+        Read::of(result, bullet)?.carried()?.judge(&self.local, bullet)
+    }
+}
+
+/// Whether a quotation is there and has the claim's numbers, dates and names: enough for one that is its own claim.
+pub(crate) fn quoted(result: &Value, bullet: &Bullet) -> Result<Grounded, Flaw> {
+    Read::of(result, bullet)?.carried().map(|read| read.grounded(bullet))
+}
+
+/// What the trainer sees of a bullet whose evidence is there.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Described {
+    /// As the model is given it.
+    pub claim: String,
+    /// Whether its numbers, dates and names are in the evidence.
+    pub carried: bool,
+    pub signs: BTreeMap<String, f32>,
+}
+
+pub fn described(result: &Value, bullet: &Bullet) -> Result<Described, Flaw> {
+    let Read { claim, missing, signs, .. } = Read::of(result, bullet)?;
+    let signs = signs.into_iter().map(|sign| (format!("{:?}", sign.kind), sign.value)).collect();
+    Ok(Described { claim, carried: missing.is_none(), signs })
+}
+
+/// A bullet whose evidence is there.
+struct Read {
+    pointer: String,
+    /// What the evidence would have to the letter.
+    missing: Option<Flaw>,
+    /// With numbers and dates as the evidence writes them.
+    claim: String,
+    signs: Vec<Sign>,
+}
+
+impl Read {
+    fn of(result: &Value, Bullet { claim, evidence }: &Bullet) -> Result<Self, Flaw> {
+        if claim.trim().is_empty() || evidence.trim().is_empty() {
+            return Err(Flaw::Empty);
+        }
+        let pointer = evidence::locate(result, evidence).ok_or(Flaw::NotThere)?;
+        let plain = evidence::plain(evidence);
+        let claimed = Facts::of(claim);
+        let mut shown = Facts::of_evidence(&plain, evidence::has_keys(evidence));
+        shown.count(&evidence::lengths(evidence));
+        let missing = carried::check(&claimed, &shown).err();
+        let signs = signs::signs(&claimed, &shown, evidence, &pointer);
+        Ok(Self { pointer, missing, claim: carried::respelled(claim, &plain.replace('_', " ")), signs })
+    }
+
+    fn carried(mut self) -> Result<Self, Flaw> {
+        self.missing.take().map_or(Ok(self), Err)
+    }
+
+    fn judge(mut self, local: &Local, bullet: &Bullet) -> Result<Grounded, Flaw> {
+        let score = entailment::score(local, &self.claim, &bullet.evidence);
+        let score = score.map_err(|error| Flaw::Unjudged(error.to_string()))?;
+        if weights::enough(score, &self.signs) {
+            return Ok(self.grounded(bullet));
+        }
+        Err(self.signs.iter_mut().find_map(|sign| sign.flaw.take()).unwrap_or(Flaw::Unsupported))
+    }
+
+    fn grounded(self, Bullet { claim, evidence }: &Bullet) -> Grounded {
+        Grounded { claim: claim.clone(), evidence: evidence.clone(), pointer: self.pointer }
+    }
 }

@@ -3,5 +3,5 @@
 mod grounding;
 mod summary;
 
-pub use grounding::{Bullet, Flaw, Grounded, Likeness, check};
+pub use grounding::{Bullet, Described, Flaw, Grounded, Grounding, described};
 pub use summary::Summary;

@@ -6,7 +6,7 @@ use countersign_index::stem;
 use serde::Serialize;
 use serde_json::{Value, json};
 
-use crate::grounding::{Bullet, Grounded, check};
+use crate::grounding::{Bullet, Grounded, quoted};
 
 /// More is no summary.
 const BULLETS_MAX: usize = 5;
@@ -39,14 +39,16 @@ impl Summary {
         ranked.sort_by_key(|&(shared, at)| (std::cmp::Reverse(shared), at));
         let mut chosen: Vec<usize> = ranked.into_iter().map(|(_, at)| at).take(BULLETS_MAX).collect();
         chosen.sort_unstable();
-        let checked: Vec<_> = chosen.iter().map(|&at| check(result, &found[at], None)).collect();
+        let checked: Vec<_> = chosen.iter().map(|&at| quoted(result, &found[at])).collect();
         let dropped = checked.iter().filter(|checked| checked.is_err()).count();
         Self { bullets: checked.into_iter().flatten().collect(), dropped }
     }
 }
 
 fn words(text: &str) -> impl Iterator<Item = String> {
-    text.split(|c: char| !c.is_alphanumeric()).filter(|word| word.len() > 2).map(|word| stem(&word.to_lowercase()).to_owned())
+    text.split(|c: char| !c.is_alphanumeric())
+        .filter(|word| word.len() > 2)
+        .map(|word| stem(&word.to_lowercase()).to_owned())
 }
 
 /// Sentences of texts, and other values with their keys.
@@ -61,10 +63,7 @@ fn collect(value: &Value, key: Option<&str>, found: &mut Vec<Bullet>) {
         (Value::String(text), Some(_)) if text.contains(char::is_whitespace) => found.extend(sentences(text)),
         (Value::String(text), Some(_)) if text.is_empty() || text.len() > QUOTATION_BYTES_MAX => {}
         (Value::String(_) | Value::Number(_) | Value::Bool(_), Some(key)) => {
-            let claim = match value {
-                Value::String(text) => format!("{key}: {text}"),
-                other => format!("{key}: {other}"),
-            };
+            let claim = value.as_str().map_or_else(|| format!("{key}: {value}"), |text| format!("{key}: {text}"));
             found.push(Bullet { claim, evidence: format!("{}:{value}", json!(key)) });
         }
         (Value::Number(_) | Value::Bool(_), None) | (Value::Null, _) => {}
@@ -100,7 +99,10 @@ mod tests {
         let summary = Summary::extract("how fast is the parser of version 2.0", &result);
         assert_eq!(summary.dropped, 0, "{summary:?}");
         let claims: Vec<&str> = summary.bullets.iter().map(|bullet| bullet.claim.as_str()).collect();
-        assert!(claims.contains(&"The parser is twice as fast.") && claims.contains(&"Version 2.0 is out."), "{claims:?}");
+        assert!(
+            claims.contains(&"The parser is twice as fast.") && claims.contains(&"Version 2.0 is out."),
+            "{claims:?}"
+        );
         assert!(summary.bullets.len() <= BULLETS_MAX);
         for Grounded { evidence, pointer, .. } in &summary.bullets {
             assert!(result.pointer(pointer).is_some(), "{evidence}: {pointer}");

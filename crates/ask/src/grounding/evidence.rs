@@ -68,7 +68,7 @@ fn in_json(value: &Value, quoted: &[String], pointer: String) -> Option<String> 
         Value::Object(fields) => fields.iter().find_map(|(key, field)| in_json(field, quoted, below(&pointer, key))),
         // A number counts as a whole: 1 is not in 210.
         Value::Number(_) | Value::Bool(_) | Value::Null => {
-            return quoted.iter().any(|quoted| *quoted == text).then_some(pointer);
+            return quoted.contains(&text).then_some(pointer);
         }
         Value::String(_) => None,
     };
@@ -103,7 +103,7 @@ fn tight(text: &str) -> String {
 }
 
 /// With JSON's escapes undone, as far as they are whole.
-fn unescaped(text: &str) -> String {
+pub(super) fn unescaped(text: &str) -> String {
     let mut plain = String::with_capacity(text.len());
     let mut rest = text.chars();
     while let Some(c) = rest.next() {

@@ -1,5 +1,7 @@
 //! What can be seen in a sentence without understanding it: numbers with their units, dates, names, and words.
 
+use std::ops::Range;
+
 use countersign_index::stem;
 
 use super::lexicon::{MONTHS, NUMBER_WORDS, PHRASES, SCALES, STOP_WORDS, Unit, WEEKDAYS, unit_of};
@@ -21,6 +23,8 @@ pub(super) struct Token {
     pub(super) starts: bool,
     /// Whether a comma follows.
     pub(super) listed: bool,
+    /// Where it is in the text, if it is all of what stands there.
+    pub(super) span: Option<Range<usize>>,
 }
 
 #[derive(Debug, Clone, PartialEq)]
@@ -55,7 +59,7 @@ impl Facts {
                     .filter(|part| part.len() < token.text.len() && !part.is_empty())
                     .map(|part| Token { text: part.to_owned(), kind: TokenKind::Word, ..token.clone() })
                     .collect(),
-                _ => Vec::new(),
+                TokenKind::Word | TokenKind::Name | TokenKind::Number { .. } | TokenKind::Date { .. } => Vec::new(),
             };
             tokens.push(token);
             tokens.extend(parts);
@@ -78,7 +82,7 @@ impl Facts {
     }
 
     /// `temp_c: -4.5`: a number without a unit has that of the word before it.
-    fn units_of_keys(&mut self) {
+    pub(super) fn units_of_keys(&mut self) {
         for at in 1..self.tokens.len() {
             let before = unit_of(&self.tokens[at - 1].text);
             if let TokenKind::Number { unit: unit @ None, .. } = &mut self.tokens[at].kind {
@@ -88,16 +92,24 @@ impl Facts {
     }
 
     pub(super) fn of(text: &str) -> Self {
-        let mut facts = Self::default();
         let lower = text.to_lowercase();
-        let text =
-            if PHRASES.iter().any(|(phrase, _)| lower.contains(phrase)) { replaced(text) } else { text.to_owned() };
+        if PHRASES.iter().any(|(phrase, _)| lower.contains(phrase)) {
+            Self::as_written(&replaced(text))
+        } else {
+            Self::as_written(text)
+        }
+    }
+
+    /// With phrases left as they are, so that places are those in the text.
+    pub(super) fn as_written(text: &str) -> Self {
+        let mut facts = Self::default();
         let (mut sentence, mut starts) = (0, true);
         for piece in text.split(|c: char| c.is_whitespace() || matches!(c, '(' | ')' | '—' | '–' | '…' | '|')) {
             if piece.is_empty() {
                 continue;
             }
-            facts.take(piece, sentence, starts);
+            let at = piece.as_ptr().addr() - text.as_ptr().addr();
+            facts.take((piece, at), sentence, starts);
             // `Dr.` and `St.` end nothing.
             let ends = piece.ends_with(['!', '?', ';']) || (piece.ends_with('.') && piece.len() > 4);
             starts = ends || piece.ends_with(':') || piece.ends_with(".\"");
@@ -127,7 +139,7 @@ impl Facts {
         self.tokens.iter().filter(counts).map(|token| (token, stem(&token.text)))
     }
 
-    fn take(&mut self, piece: &str, sentence: usize, starts: bool) {
+    fn take(&mut self, (piece, at): (&str, usize), sentence: usize, starts: bool) {
         let surrounds = |c: char| {
             !c.is_alphanumeric() && !matches!(c, '%' | '°' | '$' | '€' | '£' | '/' | '@' | '#' | '_' | '+' | '-')
         };
@@ -136,24 +148,30 @@ impl Facts {
         if trimmed.is_empty() {
             return;
         }
-        let lower = weekday(trimmed.to_lowercase());
+        let start = at + (trimmed.as_ptr().addr() - piece.as_ptr().addr());
+        let span = Some(start..start + trimmed.len());
+        let lower = weekday(&trimmed.to_lowercase());
         let lower = if piece.eq_ignore_ascii_case("no.") { "number".to_owned() } else { lower };
-        let mut push = |text: &str, kind: TokenKind| {
-            self.tokens.push(Token { text: text.to_owned(), kind, sentence, starts, listed: piece.ends_with(',') });
+        let mut push = |text: &str, kind: TokenKind, span: Option<Range<usize>>| {
+            let listed = piece.ends_with(',');
+            self.tokens.push(Token { text: text.to_owned(), kind, sentence, starts, listed, span });
         };
         if let Some(kind) = date(trimmed) {
-            push(&lower, kind);
+            push(&lower, kind, span);
             if let Some((_, time)) = lower.split_once('t').filter(|(day, _)| day.len() == 10) {
-                push(time.get(..5).unwrap_or(time), TokenKind::Mark);
+                push(time.get(..5).unwrap_or(time), TokenKind::Mark, None);
+                if time.ends_with('z') {
+                    push("utc", TokenKind::Word, None);
+                }
             }
         } else if let Some(kind) = number(&lower) {
-            push(&lower, kind);
+            push(&lower, kind, span);
         } else if let Some(numbers) = joined(&lower) {
             for (text, kind) in numbers {
-                push(&text, kind);
+                push(&text, kind, None);
             }
         } else if is_mark(trimmed) {
-            push(&lower, TokenKind::Mark);
+            push(&lower, TokenKind::Mark, span);
         } else {
             // `e-mail` is one word.
             let whole = trimmed
@@ -163,10 +181,10 @@ impl Facts {
             for part in
                 whole.as_deref().unwrap_or(trimmed).split(['-', '/', ',', ':', '=']).filter(|part| !part.is_empty())
             {
-                let lower = if part == trimmed { lower.clone() } else { weekday(part.to_lowercase()) };
+                let lower = if part == trimmed { lower.clone() } else { weekday(&part.to_lowercase()) };
                 let kind = number(&lower)
                     .unwrap_or_else(|| if is_name(part, starts) { TokenKind::Name } else { TokenKind::Word });
-                push(&lower, kind);
+                push(&lower, kind, span.clone().filter(|_| part == trimmed));
             }
         }
     }
@@ -180,11 +198,15 @@ impl Facts {
                 continue;
             };
             let whole = |token: Option<&Token>| match token?.kind {
-                TokenKind::Number { value, unit: None } if value.fract() == 0.0 => Some(value),
-                _ => None,
+                TokenKind::Number { value, unit: None } if value.fract() == 0.0 => whole_of(value),
+                TokenKind::Number { .. }
+                | TokenKind::Word
+                | TokenKind::Name
+                | TokenKind::Mark
+                | TokenKind::Date { .. } => None,
             };
-            let day_of = |value: f64| (1.0..=31.0).contains(&value).then_some(value as u8);
-            let year_of = |value: f64| (1000.0..=9999.0).contains(&value).then_some(value as u16);
+            let day_of = |value: u16| u8::try_from(value).ok().filter(|day| (1..=31).contains(day));
+            let year_of = |value: u16| (1000..=9999).contains(&value).then_some(value);
             let before = at.checked_sub(1).and_then(|before| whole(self.tokens.get(before))).and_then(day_of);
             let mut end = at + 1;
             let mut day = before;
@@ -201,7 +223,8 @@ impl Facts {
             }
             let start = if before.is_some() { at - 1 } else { at };
             let text = self.tokens[start..end].iter().map(|token| token.text.as_str()).collect::<Vec<_>>().join(" ");
-            let token = Token { text, kind: TokenKind::Date { year, month, day }, ..self.tokens[at].clone() };
+            let span = joint(&self.tokens[start], &self.tokens[end - 1]);
+            let token = Token { text, kind: TokenKind::Date { year, month, day }, span, ..self.tokens[at].clone() };
             self.tokens.splice(start..end, [token]);
             at = start + 1;
         }
@@ -222,6 +245,7 @@ impl Facts {
             {
                 self.tokens[at].text = format!("{:02}:{minute}", hour % 12 + half);
                 self.tokens[at].kind = TokenKind::Mark;
+                self.tokens[at].span = joint(&self.tokens[at], &self.tokens[at + 1]);
                 self.tokens.remove(at + 1);
             }
             at += 1;
@@ -233,15 +257,18 @@ impl Facts {
         let mut at = 0;
         while at + 1 < self.tokens.len() {
             let next = self.tokens[at + 1].text.clone();
+            let span = joint(&self.tokens[at], &self.tokens[at + 1]);
             if let TokenKind::Number { value, unit } = &mut self.tokens[at].kind {
                 if let Some((_, factor)) = SCALES.iter().find(|(word, _)| *word == next) {
                     *value *= factor;
+                    self.tokens[at].span = span;
                     self.tokens.remove(at + 1);
                     continue;
                 }
                 let is_vague = unit.is_none_or(|unit| unit.dimension == "degree");
                 if is_vague && let Some(found) = unit_of(&next) {
                     *unit = Some(found);
+                    self.tokens[at].span = span;
                     self.tokens.remove(at + 1);
                     continue;
                 }
@@ -249,6 +276,17 @@ impl Facts {
             at += 1;
         }
     }
+}
+
+/// Days and years are small.
+#[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "the range is checked before")]
+fn whole_of(value: f64) -> Option<u16> {
+    (0.0..=9999.0).contains(&value).then_some(value as u16)
+}
+
+/// From the start of one to the end of the other.
+fn joint(first: &Token, last: &Token) -> Option<Range<usize>> {
+    Some(first.span.as_ref()?.start..last.span.as_ref()?.end)
 }
 
 fn month(word: &str) -> Option<u8> {
@@ -314,9 +352,9 @@ fn number(lower: &str) -> Option<TokenKind> {
 }
 
 /// `Wed` is `wednesday`.
-fn weekday(word: String) -> String {
-    let full = WEEKDAYS.iter().find(|day| word.len() >= 3 && day.starts_with(&word));
-    full.map_or(word.clone(), |day| (*day).to_owned())
+fn weekday(word: &str) -> String {
+    let full = WEEKDAYS.iter().find(|day| word.len() >= 3 && day.starts_with(word));
+    full.map_or(word, |day| *day).to_owned()
 }
 
 /// `13-15`, `2-bedroom`, `twenty-seven`: a number with something behind it.
@@ -340,7 +378,7 @@ fn joined(lower: &str) -> Option<Vec<(String, TokenKind)>> {
 /// With phrases in one word.
 fn replaced(text: &str) -> String {
     let mut text = text.to_owned();
-    for (phrase, word) in PHRASES {
+    for (phrase, word) in PHRASES.iter() {
         while let Some(at) = text
             .to_lowercase()
             .find(phrase)

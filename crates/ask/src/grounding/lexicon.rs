@@ -1,600 +1,41 @@
-//! Words whose meaning a check depends on. Closed classes of English, and pairs of contraries; nothing about any subject.
+//! Words whose meaning a check depends on, from data/grounding/lexicon.txt: closed classes of English and pairs of
+//! contraries; nothing about any subject.
 
-pub(super) const STOP_WORDS: &[&str] = &[
-    "a",
-    "an",
-    "the",
-    "this",
-    "that",
-    "these",
-    "those",
-    "it",
-    "its",
-    "they",
-    "them",
-    "their",
-    "he",
-    "she",
-    "his",
-    "her",
-    "we",
-    "you",
-    "your",
-    "i",
-    "our",
-    "is",
-    "are",
-    "was",
-    "were",
-    "be",
-    "been",
-    "being",
-    "am",
-    "do",
-    "does",
-    "did",
-    "done",
-    "has",
-    "have",
-    "had",
-    "having",
-    "of",
-    "in",
-    "on",
-    "at",
-    "by",
-    "to",
-    "for",
-    "from",
-    "with",
-    "as",
-    "into",
-    "about",
-    "and",
-    "or",
-    "but",
-    "if",
-    "than",
-    "then",
-    "so",
-    "such",
-    "there",
-    "here",
-    "which",
-    "who",
-    "whom",
-    "whose",
-    "what",
-    "when",
-    "where",
-    "how",
-    "also",
-    "just",
-    "very",
-    "too",
-    "up",
-    "out",
-    "over",
-    "under",
-    "between",
-    "during",
-    "within",
-    "per",
-    "via",
-    "each",
-    "other",
-    "another",
-    "same",
-    "own",
-    "both",
-    "can",
-    "will",
-    "would",
-    "shall",
-    "currently",
-    "now",
-    "s",
-    "t",
-    "called",
-];
+use std::sync::LazyLock;
 
-/// Whoever says one of these denies something.
-pub(super) const NEGATIONS: &[&str] = &[
-    "not", "no", "never", "none", "nobody", "nothing", "nowhere", "neither", "cannot", "can't", "without", "false",
-    "null", "lacks", "lack", "lacking", "hardly", "barely", "scarcely", "rarely", "seldom", "refused", "refuses",
-    "refuse", "declined", "unable",
-];
+static TEXT: &str = include_str!("../../data/grounding/lexicon.txt");
+
+type Words = LazyLock<Vec<&'static str>>;
+
+pub(super) static STOP_WORDS: Words = LazyLock::new(|| words("stop_words"));
+pub(super) static NEGATIONS: Words = LazyLock::new(|| words("negations"));
+pub(super) static HEDGES: Words = LazyLock::new(|| words("hedges"));
+pub(super) static REPORTS: Words = LazyLock::new(|| words("reports"));
+pub(super) static LIMITS: Words = LazyLock::new(|| words("limits"));
+pub(super) static KEPT_LIMITS: Words = LazyLock::new(|| words("kept_limits"));
+pub(super) static DETERMINERS: Words = LazyLock::new(|| words("determiners"));
+pub(super) static MONTHS: Words = LazyLock::new(|| words("months"));
+pub(super) static WEEKDAYS: Words = LazyLock::new(|| words("weekdays"));
+/// Whoever says one of these judges; only the same word carries it.
+pub(super) static JUDGING: Words = LazyLock::new(|| words("judging"));
 
 /// Each is the contrary of the other.
-pub(super) const CONTRARIES: &[(&str, &str)] = &[
-    ("more", "less"),
-    ("more", "fewer"),
-    ("most", "least"),
-    ("before", "after"),
-    ("earlier", "later"),
-    ("first", "last"),
-    ("increase", "decrease"),
-    ("increased", "decreased"),
-    ("increases", "decreases"),
-    ("rise", "fall"),
-    ("rose", "fell"),
-    ("up", "down"),
-    ("above", "below"),
-    ("over", "under"),
-    ("higher", "lower"),
-    ("high", "low"),
-    ("highest", "lowest"),
-    ("larger", "smaller"),
-    ("large", "small"),
-    ("largest", "smallest"),
-    ("faster", "slower"),
-    ("fast", "slow"),
-    ("open", "closed"),
-    ("opened", "closed"),
-    ("enabled", "disabled"),
-    ("enable", "disable"),
-    ("enables", "disables"),
-    ("on", "off"),
-    ("true", "false"),
-    ("passed", "failed"),
-    ("pass", "fail"),
-    ("passes", "fails"),
-    ("succeeded", "failed"),
-    ("success", "failure"),
-    ("successful", "failed"),
-    ("added", "removed"),
-    ("add", "remove"),
-    ("adds", "removes"),
-    ("start", "end"),
-    ("starts", "ends"),
-    ("started", "ended"),
-    ("started", "stopped"),
-    ("required", "optional"),
-    ("mandatory", "optional"),
-    ("allowed", "forbidden"),
-    ("allowed", "denied"),
-    ("accepted", "rejected"),
-    ("approved", "rejected"),
-    ("approved", "denied"),
-    ("active", "inactive"),
-    ("valid", "invalid"),
-    ("public", "private"),
-    ("minimum", "maximum"),
-    ("min", "max"),
-    ("online", "offline"),
-    ("won", "lost"),
-    ("gained", "lost"),
-    ("present", "absent"),
-    ("available", "unavailable"),
-    ("paid", "unpaid"),
-    ("buy", "sell"),
-    ("atmost", "atleast"),
-    ("must", "may"),
-    ("merged", "open"),
-    ("running", "stopped"),
-    ("running", "exited"),
-    ("shrank", "increase"),
-    ("gain", "drop"),
-    ("outperforms", "underperforms"),
-    ("attended", "absent"),
-    ("dearer", "cheaper"),
-    ("expensive", "cheaper"),
-    ("preceded", "followed"),
-    ("precedes", "follows"),
-    ("louder", "quieter"),
-    ("hotter", "cooler"),
-    ("leads", "trails"),
-    ("led", "trailed"),
-    ("surplus", "deficit"),
-    ("morning", "evening"),
-    ("majority", "minority"),
-    ("improved", "worsened"),
-    ("grew", "fell"),
-    ("rose", "dropped"),
-    ("rise", "drop"),
-    ("climbed", "fell"),
-    ("twice", "half"),
-    ("double", "half"),
-    ("doubled", "halved"),
-    ("accept", "reject"),
-    ("granted", "denied"),
-    ("grant", "deny"),
-    ("include", "exclude"),
-    ("included", "excluded"),
-    ("exceed", "atmost"),
-    ("exceeds", "atmost"),
-    ("more", "atmost"),
-    ("less", "atleast"),
-    ("fewer", "atleast"),
-    ("longer", "shorter"),
-    ("long", "short"),
-    ("ahead", "behind"),
-    ("earlier", "ahead"),
-    ("later", "behind"),
-    ("exceeds", "below"),
-    ("exceed", "below"),
-    ("postponed", "forward"),
-    ("delayed", "forward"),
-    ("strengthen", "ease"),
-    ("strengthen", "weaken"),
-    ("agreed", "disagreed"),
-    ("agree", "disagree"),
-    ("same", "next"),
-    ("same", "different"),
-    ("same", "following"),
-    ("few", "most"),
-    ("few", "many"),
-    ("few", "all"),
-    ("some", "most"),
-    ("some", "all"),
-    ("some", "none"),
-    ("cheaper", "dearer"),
-    ("cheaper", "costlier"),
-    ("better", "worse"),
-    ("best", "worst"),
-    ("older", "newer"),
-    ("oldest", "newest"),
-    ("younger", "older"),
-    ("early", "late"),
-    ("buyer", "seller"),
-    ("sender", "recipient"),
-    ("import", "export"),
-    ("imports", "exports"),
-    ("upload", "download"),
-    ("inside", "outside"),
-    ("entry", "exit"),
-    ("arrival", "departure"),
-    ("arrives", "departs"),
-    ("wins", "loses"),
-    ("beat", "lost"),
-    ("grew", "shrank"),
-    ("grows", "shrinks"),
-    ("gain", "loss"),
-    ("profit", "loss"),
-    ("warm", "cold"),
-    ("warmer", "colder"),
-    ("hot", "cold"),
-    ("hotter", "colder"),
-    ("full", "empty"),
-    ("easy", "difficult"),
-    ("easier", "harder"),
-    ("left", "right"),
-    ("upgrade", "downgrade"),
-    ("upgraded", "downgraded"),
-    ("lock", "unlock"),
-    ("since", "until"),
-    ("resolved", "open"),
-    ("solved", "open"),
-    ("done", "open"),
-    ("pending", "completed"),
-    ("pending", "done"),
-    ("heavier", "lighter"),
-    ("wider", "narrower"),
-    ("deeper", "shallower"),
-    ("stronger", "weaker"),
-    ("often", "rarely"),
-    ("always", "sometimes"),
-    ("north", "south"),
-    ("east", "west"),
-    ("complete", "incomplete"),
-];
+pub(super) static CONTRARIES: LazyLock<Vec<(&str, &str)>> =
+    LazyLock::new(|| lines("contraries").filter_map(|line| line.split_once(' ')).collect());
 
-/// What makes a claim larger than one without it; and words that carry it as well when the evidence has them.
-pub(super) const STRONG: &[(&[&str], &[&str])] = &[
-    (
-        &[
-            "all",
-            "every",
-            "everyone",
-            "everything",
-            "entire",
-            "entirely",
-            "whole",
-            "everybody",
-            "throughout",
-            "completely",
-        ],
-        &["each", "both", "fully", "full"],
-    ),
-    (&["always", "constantly", "permanently"], &["every"]),
-    (&["only", "exclusively", "solely", "sole"], &["just", "nobody", "single", "handful", "none"]),
-    (&["most", "majority", "mostly", "mainly", "primarily", "predominantly", "largely"], &["few"]),
-    (&["many", "numerous", "several", "various", "multiple"], &[]),
-    (
-        &["must", "required", "mandatory", "needs", "need", "requires", "obliged", "obligatory", "necessary"],
-        &["have", "has", "needed"],
-    ),
-    (
-        &[
-            "guarantees",
-            "guaranteed",
-            "guarantee",
-            "ensures",
-            "certainly",
-            "definitely",
-            "undoubtedly",
-            "proves",
-            "proven",
-            "confirmed",
-        ],
-        &[],
-    ),
-    (
-        &[
-            "best", "worst", "greatest", "fastest", "slowest", "largest", "smallest", "biggest", "highest", "lowest",
-            "top",
-        ],
-        &["first", "last", "maximum", "minimum", "max", "min", "most", "least"],
-    ),
-    (
-        &["because", "caused", "causes", "therefore", "thus", "hence", "owing", "due"],
-        &[
-            "expected",
-            "scheduled",
-            "deadline",
-            "cause",
-            "reason",
-            "result",
-            "resulting",
-            "so",
-            "since",
-            "after",
-            "thanks",
-            "fault",
-        ],
-    ),
-    (
-        &["recommend", "recommended", "recommends", "advise", "advisable", "ought", "suggests", "safely", "should"],
-        &["consider", "suggested", "better", "expected", "expect", "expects", "due", "keep", "please"],
-    ),
-    (
-        &[
-            "unfortunately",
-            "fortunately",
-            "impressive",
-            "excellent",
-            "terrible",
-            "poor",
-            "great",
-            "dramatically",
-            "severe",
-            "dangerous",
-            "surprisingly",
-            "clearly",
-            "obviously",
-            "brilliant",
-            "embarrassing",
-            "spectacular",
-            "wonderful",
-            "amazing",
-            "remarkable",
-            "remarkably",
-            "outstanding",
-            "alarming",
-            "alarmingly",
-            "worrying",
-            "disappointing",
-            "fantastic",
-            "superb",
-            "awful",
-            "beautiful",
-            "perfect",
-            "unacceptable",
-            "generous",
-            "successfully",
-            "impressively",
-        ],
-        &["success", "succeeded"],
-    ),
-    (&["significant", "significantly", "critical", "important", "essential", "reliable"], &[]),
-];
+/// What makes a claim larger, and what carries it as well.
+pub(super) static STRONG: LazyLock<Vec<(Vec<&str>, Vec<&str>)>> = LazyLock::new(|| {
+    let split = |words: &'static str| words.split_whitespace().collect::<Vec<_>>();
+    lines("strong").filter_map(|line| line.split_once(':')).map(|(one, other)| (split(one), split(other))).collect()
+});
 
-/// Whoever says one of these is not certain.
-pub(super) const HEDGES: &[&str] = &[
-    "may",
-    "might",
-    "could",
-    "possibly",
-    "possible",
-    "perhaps",
-    "maybe",
-    "probably",
-    "likely",
-    "unlikely",
-    "planned",
-    "plans",
-    "plan",
-    "planning",
-    "proposed",
-    "proposes",
-    "proposal",
-    "expected",
-    "expects",
-    "expect",
-    "scheduled",
-    "considering",
-    "considered",
-    "consider",
-    "todo",
-    "waiting",
-    "awaiting",
-    "awaited",
-    "pending",
-    "former",
-    "formerly",
-    "acting",
-    "tentative",
-    "tentatively",
-    "partially",
-    "partly",
-    "suspected",
-    "suspects",
-    "alleged",
-    "allegedly",
-    "forecast",
-    "intends",
-    "intended",
-    "intend",
-    "aims",
-    "aim",
-    "hopes",
-    "tried",
-    "tries",
-    "attempted",
-    "should",
-    "would",
-    "almost",
-    "nearly",
-];
+pub(super) static NUMBER_WORDS: LazyLock<Vec<(&str, f64)>> = LazyLock::new(|| values("number_words"));
+pub(super) static SCALES: LazyLock<Vec<(&str, f64)>> = LazyLock::new(|| values("scales"));
 
-/// Whoever says one of these speaks for somebody else.
-pub(super) const REPORTS: &[&str] = &[
-    "says",
-    "said",
-    "say",
-    "claims",
-    "claim",
-    "claimed",
-    "states",
-    "stated",
-    "according",
-    "asserts",
-    "asserted",
-    "promises",
-    "promised",
-    "suspects",
-    "described",
-    "describes",
-    "believes",
-    "believed",
-    "reported",
-    "reports",
-    "reportedly",
-    "alleges",
-    "alleged",
-    "argues",
-    "argued",
-    "thinks",
-    "denies",
-    "denied",
-    "insists",
-    "suggests",
-    "suggested",
-    "announced",
-    "announces",
-    "told",
-    "warns",
-    "warned",
-    "estimates",
-    "assumes",
-    "hopes",
-    "expects",
-    "doubts",
-    "tradition",
-    "opinion",
-];
-
-/// Whoever says one of these says when or for whom something does not hold.
-pub(super) const LIMITS: &[&str] = &[
-    "only",
-    "except",
-    "unless",
-    "if",
-    "until",
-    "provided",
-    "excluding",
-    "apart",
-    "once",
-    "when",
-    "while",
-    "solely",
-    "exclusively",
-    "just",
-    "but",
-    "without",
-    "as",
-    "whether",
-    "for",
-    "with",
-    "in",
-    "where",
-];
-
-/// Before a noun.
-pub(super) const DETERMINERS: &[&str] = &[
-    "a", "an", "the", "their", "its", "his", "her", "my", "our", "your", "of", "by", "from", "as", "for", "with", "in",
-];
-
-/// Of those, the ones that may not be lost.
-pub(super) const KEPT_LIMITS: &[&str] =
-    &["only", "except", "unless", "if", "provided", "excluding", "until", "whether"];
-
-pub(super) const MONTHS: &[&str] = &[
-    "january",
-    "february",
-    "march",
-    "april",
-    "may",
-    "june",
-    "july",
-    "august",
-    "september",
-    "october",
-    "november",
-    "december",
-];
-
-pub(super) const NUMBER_WORDS: &[(&str, f64)] = &[
-    ("zero", 0.0),
-    ("one", 1.0),
-    ("two", 2.0),
-    ("three", 3.0),
-    ("four", 4.0),
-    ("five", 5.0),
-    ("six", 6.0),
-    ("seven", 7.0),
-    ("eight", 8.0),
-    ("nine", 9.0),
-    ("ten", 10.0),
-    ("eleven", 11.0),
-    ("twelve", 12.0),
-    ("thirteen", 13.0),
-    ("fourteen", 14.0),
-    ("fifteen", 15.0),
-    ("sixteen", 16.0),
-    ("seventeen", 17.0),
-    ("eighteen", 18.0),
-    ("nineteen", 19.0),
-    ("twenty", 20.0),
-    ("thirty", 30.0),
-    ("forty", 40.0),
-    ("fifty", 50.0),
-    ("sixty", 60.0),
-    ("seventy", 70.0),
-    ("eighty", 80.0),
-    ("ninety", 90.0),
-    ("dozen", 12.0),
-    ("twice", 2.0),
-    ("third", 3.0),
-    ("fourth", 4.0),
-    ("fifth", 5.0),
-    ("sixth", 6.0),
-    ("seventh", 7.0),
-    ("eighth", 8.0),
-    ("ninth", 9.0),
-    ("tenth", 10.0),
-];
-
-pub(super) const SCALES: &[(&str, f64)] = &[
-    ("hundred", 1e2),
-    ("thousand", 1e3),
-    ("k", 1e3),
-    ("million", 1e6),
-    ("mn", 1e6),
-    ("billion", 1e9),
-    ("bn", 1e9),
-    ("trillion", 1e12),
-];
+/// Phrases that mean one thing, and what they become.
+pub(super) static PHRASES: LazyLock<Vec<(&str, &str)>> = LazyLock::new(|| {
+    lines("phrases").filter_map(|line| line.split_once('=')).map(|(one, other)| (one.trim(), other.trim())).collect()
+});
 
 /// What a number counts in. Within one dimension, figures can be converted.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -603,90 +44,52 @@ pub(super) struct Unit {
     pub(super) factor: f64,
 }
 
-type Spelling = (&'static str, f64, &'static [&'static str]);
-
-/// Spellings of units that are confused or converted.
-pub(super) const UNITS: &[Spelling] = &[
-    ("share", 1.0, &["%", "percent", "pct"]),
-    ("celsius", 1.0, &["°c", "celsius", "c"]),
-    ("fahrenheit", 1.0, &["°f", "fahrenheit", "f"]),
-    ("degree", 1.0, &["°", "degrees", "degree"]),
-    ("time", 1e-9, &["ns", "nanosecond", "nanoseconds"]),
-    ("time", 1e-6, &["µs", "us", "microsecond", "microseconds"]),
-    ("time", 1e-3, &["ms", "msec", "millisecond", "milliseconds"]),
-    ("time", 1.0, &["s", "sec", "secs", "second", "seconds"]),
-    ("time", 60.0, &["min", "mins", "minute", "minutes"]),
-    ("time", 3600.0, &["h", "hr", "hrs", "hour", "hours"]),
-    ("time", 86_400.0, &["d", "day", "days"]),
-    ("time", 604_800.0, &["week", "weeks"]),
-    ("month", 1.0, &["month", "months", "monthly"]),
-    ("month", 12.0, &["year", "years", "yr", "yrs", "yearly", "annual"]),
-    ("bytes", 1.0, &["b", "byte", "bytes"]),
-    ("bytes", 1e3, &["kb", "kilobyte", "kilobytes"]),
-    ("bytes", 1e6, &["mb", "megabyte", "megabytes"]),
-    ("bytes", 1e9, &["gb", "gigabyte", "gigabytes"]),
-    ("bytes", 1e12, &["tb", "terabyte", "terabytes"]),
-    ("bytes", 1024.0, &["kib", "kibibytes"]),
-    ("bytes", 1_048_576.0, &["mib", "mebibytes"]),
-    ("bytes", 1_073_741_824.0, &["gib", "gibibytes"]),
-    ("length", 1e-3, &["mm", "millimetre", "millimetres", "millimeter", "millimeters"]),
-    ("length", 1e-2, &["cm", "centimetre", "centimetres", "centimeter", "centimeters"]),
-    ("length", 1.0, &["m", "metre", "metres", "meter", "meters"]),
-    ("length", 1e3, &["km", "kilometre", "kilometres", "kilometer", "kilometers"]),
-    ("length", 1609.344, &["mi", "mile", "miles"]),
-    ("length", 0.3048, &["ft", "foot", "feet"]),
-    ("speed", 1.0, &["km/h", "kmh", "kph"]),
-    ("speed", 1.609_344, &["mph"]),
-    ("mass", 1e-3, &["mg", "milligram", "milligrams"]),
-    ("mass", 1.0, &["g", "gram", "grams"]),
-    ("mass", 1e3, &["kg", "kilogram", "kilograms", "kilo", "kilos"]),
-    ("mass", 453.592_37, &["lb", "lbs", "pound", "pounds"]),
-    ("pressure", 1.0, &["hpa", "mbar"]),
-    ("usd", 1.0, &["usd", "dollar", "dollars", "us$"]),
-    ("eur", 1.0, &["eur", "euro", "euros"]),
-    ("gbp", 1.0, &["gbp", "sterling"]),
-    ("jpy", 1.0, &["jpy", "yen"]),
-    ("chf", 1.0, &["chf", "francs", "franc"]),
-];
+static UNITS: LazyLock<Vec<(Unit, Vec<&str>)>> = LazyLock::new(|| {
+    let read = |line: &'static str| {
+        let mut parts = line.split(' ');
+        let unit = Unit { dimension: parts.next()?, factor: parts.next()?.parse().ok()? };
+        Some((unit, parts.collect()))
+    };
+    lines("units").filter_map(read).collect()
+});
 
 pub(super) fn unit_of(word: &str) -> Option<Unit> {
-    let found = UNITS.iter().find(|(_, _, names)| names.contains(&word))?;
-    Some(Unit { dimension: found.0, factor: found.1 })
+    UNITS.iter().find(|(_, names)| names.contains(&word)).map(|(unit, _)| *unit)
 }
 
-/// Phrases that mean one thing, and what they become. Those with `no` in them deny nothing.
-pub(super) const PHRASES: &[(&str, &str)] = &[
-    ("no more than", "atmost"),
-    ("not more than", "atmost"),
-    ("must not exceed", "atmost"),
-    ("not exceed", "atmost"),
-    ("may be at most", "atmost"),
-    ("at most", "atmost"),
-    ("up to", "atmost"),
-    ("no later than", "latest"),
-    ("at the latest", "latest"),
-    ("no less than", "atleast"),
-    ("no fewer than", "atleast"),
-    ("at least", "atleast"),
-    ("failed to", "not"),
-    ("fails to", "not"),
-    ("fail to", "not"),
-    ("no longer", "not"),
-    ("any more", ""),
-    ("not only", "also"),
-    ("rather than", "not"),
-    ("instead of", "not"),
-    ("has yet to", "not"),
-    ("have yet to", "not"),
-    ("with the exception of", "except"),
-    ("apart from", "except"),
-    ("other than", "except"),
-    ("as long as", "if"),
-    ("provided that", "if"),
-    ("command-line", "command line"),
-    ("not the other way round", ""),
-    ("not the other way around", ""),
-    ("not vice versa", ""),
-];
+/// What is below a heading, without remarks.
+fn lines(heading: &'static str) -> impl Iterator<Item = &'static str> {
+    let is_heading = move |line: &&str| line.strip_prefix('[').and_then(|line| line.strip_suffix(']')) == Some(heading);
+    let below =
+        TEXT.lines().skip_while(move |line| !is_heading(line)).skip(1).take_while(|line| !line.starts_with('['));
+    below.filter(|line| !line.is_empty() && !line.starts_with('#'))
+}
 
-pub(super) const WEEKDAYS: &[&str] = &["monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday"];
+fn words(heading: &'static str) -> Vec<&'static str> {
+    lines(heading).flat_map(str::split_whitespace).collect()
+}
+
+fn values(heading: &'static str) -> Vec<(&'static str, f64)> {
+    let read = |line: &'static str| line.split_once(' ').and_then(|(word, value)| Some((word, value.parse().ok()?)));
+    lines(heading).filter_map(read).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_line_of_the_file_is_read() {
+        assert_eq!(lines("contraries").count(), CONTRARIES.len());
+        assert_eq!(lines("strong").count(), STRONG.len());
+        assert_eq!(lines("units").count(), UNITS.len());
+        assert_eq!(lines("phrases").count(), PHRASES.len());
+        assert_eq!(lines("number_words").count(), NUMBER_WORDS.len());
+        assert_eq!(lines("scales").count(), SCALES.len());
+        assert_eq!((MONTHS.len(), WEEKDAYS.len()), (12, 7));
+        for words in [&STOP_WORDS, &NEGATIONS, &HEDGES, &REPORTS, &LIMITS, &KEPT_LIMITS, &DETERMINERS, &JUDGING] {
+            assert!(words.len() > 5);
+        }
+        assert_eq!(unit_of("minutes"), Some(Unit { dimension: "time", factor: 60.0 }));
+    }
+}

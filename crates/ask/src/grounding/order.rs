@@ -5,8 +5,8 @@ use std::collections::BTreeSet;
 use countersign_index::stem;
 
 use super::Flaw;
-use super::carried::{are_contrary, are_forms};
 use super::facts::{Facts, Token, TokenKind};
+use super::words::{are_contrary, are_forms};
 
 /// Of what stands between them, shared by claim and evidence: less, and they are two different sentences.
 const SAME_RELATION: f64 = 0.5;

@@ -1,42 +1,39 @@
-//! Whether a claim is about what its evidence is about: by shared words, and by likeness of vectors.
+//! Which of a claim's words its evidence has.
 
 use countersign_index::stem;
 
 use super::facts::Facts;
 use super::lexicon::unit_of;
-use super::{Flaw, Likeness};
 
-/// Of the claim's words, with likeness counted in.
-const ENOUGH: f32 = 0.5;
-/// What likeness weighs; without vectors, words are all there is.
-const LIKENESS: f32 = 0.5;
 /// Words with so many first letters in common are forms of one word.
 const SAME_BEGINNING: usize = 5;
 /// `temp` is short for `temperature`.
 const ABBREVIATED: usize = 4;
 
-pub(super) fn check(
-    claimed: &Facts,
-    shown: &Facts,
-    evidence: &str,
-    pointer: &str,
-    likeness: Option<Likeness>,
-) -> Result<(), Flaw> {
+#[derive(Debug)]
+pub(super) struct Support {
+    /// Words of the claim that mean something.
+    pub(super) words: usize,
+    /// Those the evidence does not have.
+    pub(super) unknown: usize,
+    /// Whether the evidence has nothing of some part of the claim.
+    pub(super) clause: bool,
+    pub(super) named_by_key: bool,
+}
+
+pub(super) fn measure(claimed: &Facts, shown: &Facts, evidence: &str, pointer: &str) -> Support {
     let words: Vec<&str> = claimed.content().map(|(_, stem)| stem).collect();
     // The key of a value says what it is.
     let keys = Facts::of(&pointer.replace(['/', '_', '-'], " "));
     let known: Vec<&str> = shown.words().chain(keys.words()).map(stem).collect();
     let is_known = |word: &str| known.iter().any(|own| alike(own, word));
-    let supported = words.iter().filter(|word| is_known(word)).count();
-    if !shown.keyed
-        && !clauses(claimed).iter().all(|clause| clause.len() < 2 || clause.iter().any(|word| is_known(word)))
-    {
-        return Err(Flaw::Unsupported);
+    let clause = clauses(claimed).iter().any(|clause| clause.len() > 1 && !clause.iter().any(|word| is_known(word)));
+    Support {
+        words: words.len(),
+        unknown: words.iter().filter(|word| !is_known(word)).count(),
+        clause,
+        named_by_key: named_by_key(&words, evidence),
     }
-    #[expect(clippy::cast_precision_loss, reason = "a sentence has few words")]
-    let share = if words.is_empty() { 1.0 } else { supported as f32 / words.len() as f32 };
-    let score = likeness.map_or(share, |Likeness(likeness)| LIKENESS * likeness + (1.0 - LIKENESS) * share);
-    if score >= ENOUGH || named_by_key(&words, evidence) { Ok(()) } else { Err(Flaw::Unsupported) }
 }
 
 /// `"open": 2` carries a claim that names all of its key and has its value, however it says so.
