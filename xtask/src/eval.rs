@@ -1,5 +1,6 @@
 //! `cargo xtask eval`: how good answers are, on data that other people have annotated.
 
+mod grounding;
 mod metrics;
 mod retrieval;
 
@@ -19,6 +20,8 @@ const USUAL_PLACE: &str = "../shared/eval";
 pub(crate) enum Subject {
     /// NDCG@10 of the search, for each collection and kind of question, and what each rule of the ranking contributes
     Retrieval(Options),
+    /// Of labelled claims, how many that are carried by their evidence are kept and how many others are caught
+    Grounding(grounding::Options),
 }
 
 #[derive(Debug, clap::Args)]
@@ -45,6 +48,7 @@ pub(crate) fn run(workspace: &Workspace, subject: &Subject) -> anyhow::Result<Ve
     }
     match subject {
         Subject::Retrieval(options) => retrieval::run(workspace, options),
+        Subject::Grounding(options) => grounding::run(workspace, options),
     }
 }
 
