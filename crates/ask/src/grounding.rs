@@ -16,6 +16,8 @@ mod tests;
 mod weights;
 mod words;
 
+use std::collections::BTreeMap;
+
 use countersign_index::Local;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -87,7 +89,7 @@ impl Grounding {
     }
 
     pub async fn check(&self, result: &Value, bullet: &Bullet) -> Result<Grounded, Flaw> {
-        let read = Read::of(result, bullet)?;
+        let read = Read::of(result, bullet)?.carried()?;
         let (local, bullet) = (self.local.clone(), bullet.clone());
         let work = tokio::task::spawn_blocking(move || read.judge(&local, &bullet));
         work.await.unwrap_or_else(|error| Err(Flaw::Unjudged(error.to_string())))
@@ -95,24 +97,36 @@ impl Grounding {
 
     /// What `check` does, for those who have a thread to spare.
     pub fn check_now(&self, result: &Value, bullet: &Bullet) -> Result<Grounded, Flaw> {
-        Read::of(result, bullet)?.judge(&self.local, bullet)
+        Read::of(result, bullet)?.carried()?.judge(&self.local, bullet)
     }
 }
 
 /// Whether a quotation is there and has the claim's numbers, dates and names: enough for one that is its own claim.
 pub(crate) fn quoted(result: &Value, bullet: &Bullet) -> Result<Grounded, Flaw> {
-    Read::of(result, bullet).map(|read| read.grounded(bullet))
+    Read::of(result, bullet)?.carried().map(|read| read.grounded(bullet))
 }
 
-/// What the trainer sees of a bullet: the claim as the model is given it, and the signs.
-pub fn described(result: &Value, bullet: &Bullet) -> Result<(String, Vec<(String, f32)>), Flaw> {
-    let read = Read::of(result, bullet)?;
-    Ok((read.claim, read.signs.into_iter().map(|sign| (format!("{:?}", sign.kind), sign.value)).collect()))
+/// What the trainer sees of a bullet whose evidence is there.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Described {
+    /// As the model is given it.
+    pub claim: String,
+    /// Whether its numbers, dates and names are in the evidence.
+    pub carried: bool,
+    pub signs: BTreeMap<String, f32>,
 }
 
-/// A bullet that nothing definite speaks against.
+pub fn described(result: &Value, bullet: &Bullet) -> Result<Described, Flaw> {
+    let Read { claim, missing, signs, .. } = Read::of(result, bullet)?;
+    let signs = signs.into_iter().map(|sign| (format!("{:?}", sign.kind), sign.value)).collect();
+    Ok(Described { claim, carried: missing.is_none(), signs })
+}
+
+/// A bullet whose evidence is there.
 struct Read {
     pointer: String,
+    /// What the evidence would have to the letter.
+    missing: Option<Flaw>,
     /// With numbers and dates as the evidence writes them.
     claim: String,
     signs: Vec<Sign>,
@@ -128,9 +142,13 @@ impl Read {
         let claimed = Facts::of(claim);
         let mut shown = Facts::of_evidence(&plain, evidence::has_keys(evidence));
         shown.count(&evidence::lengths(evidence));
-        carried::check(&claimed, &shown)?;
+        let missing = carried::check(&claimed, &shown).err();
         let signs = signs::signs(&claimed, &shown, evidence, &pointer);
-        Ok(Self { pointer, claim: carried::respelled(claim, &plain.replace('_', " ")), signs })
+        Ok(Self { pointer, missing, claim: carried::respelled(claim, &plain.replace('_', " ")), signs })
+    }
+
+    fn carried(mut self) -> Result<Self, Flaw> {
+        self.missing.take().map_or(Ok(self), Err)
     }
 
     fn judge(mut self, local: &Local, bullet: &Bullet) -> Result<Grounded, Flaw> {

@@ -11,7 +11,7 @@ mod summary;
 
 pub use answer::{Answered, Outcome, Refusal};
 pub use ask::{Ask, AskError, Means, Planned, Question};
-pub use grounding::{Bullet, Flaw, Grounded, Grounding, described};
+pub use grounding::{Bullet, Described, Flaw, Grounded, Grounding, described};
 pub use model::{Model, ModelError};
 pub use planner::{Candidate, Choice, Example, Offer, Parts, Plan, Planner};
 pub use receipt::{

@@ -5,7 +5,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
-use countersign_ask::{Bullet, Grounding, described};
+use countersign_ask::{Bullet, Described, Grounding, described};
 use countersign_index::Local;
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -101,12 +101,10 @@ fn write(path: &Path, sets: &[(&str, Vec<Labelled>)]) -> anyhow::Result<()> {
     let mut lines = String::new();
     for (name, bullets) in sets {
         for Labelled { id, result, bullet, supported, .. } in bullets {
-            let Ok((claim, signs)) = described(result, bullet) else { continue };
-            let signs: serde_json::Map<String, Value> =
-                signs.into_iter().map(|(sign, value)| (sign, json!(value))).collect();
+            let Ok(Described { claim, carried, signs }) = described(result, bullet) else { continue };
             let line = json!({
                 "id": id, "from": name, "group": result.to_string(), "claim": claim, "evidence": bullet.evidence,
-                "supported": supported, "signs": signs,
+                "supported": supported, "carried": carried, "signs": signs,
             });
             lines.push_str(&line.to_string());
             lines.push('\n');

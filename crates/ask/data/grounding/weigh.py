@@ -24,7 +24,7 @@ SCORE_MAX = 4.0
 def main(labelled, scores):
     rows = [json.loads(line) for line in open(labelled)]
     found = next(scores for kind, scores in json.load(open(scores)).items() if kind.startswith("grouped"))
-    rows = [row for row in rows if row["id"] in found]
+    rows = [row for row in rows if row["carried"]]
     signs = list(rows[0]["signs"])
     x = np.array([[np.clip(found[row["id"]], -SCORE_MAX, SCORE_MAX), *(row["signs"][sign] for sign in signs)] for row in rows])
     y = np.array([row["supported"] for row in rows])

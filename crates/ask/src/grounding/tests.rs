@@ -16,6 +16,7 @@ struct Labelled {
     supported: bool,
 }
 
+/// The model was trained on these, too: a guard against falling back, not a measure of how good it is.
 #[test]
 fn what_was_reached_on_the_set_for_tuning_is_kept() {
     let grounding = grounding();
@@ -33,7 +34,7 @@ fn what_was_reached_on_the_set_for_tuning_is_kept() {
         }
     }
     assert!(
-        kept / supported >= 0.93 && caught / unsupported >= 0.95,
+        kept / supported >= 0.97 && caught / unsupported >= 0.98,
         "{kept} of {supported}, {caught} of {unsupported}"
     );
 }
@@ -61,7 +62,10 @@ fn a_claim_is_read_with_the_figures_of_its_evidence() {
     let evidence = "\"files\": 1200, \"last_seen\": \"2026-03-29T00:41:55Z\"";
     let result = json!({"last_seen": "2026-03-29T00:41:55Z", "files": 1200});
     let described = described(&result, &bullet("On 29 March 2026 there were 1,200 files.", evidence));
-    assert_eq!(described.map(|(claim, _)| claim), Ok("On 2026-03-29T00:41:55Z there were 1200 files.".to_owned()));
+    assert_eq!(
+        described.map(|described| described.claim),
+        Ok("On 2026-03-29T00:41:55Z there were 1200 files.".to_owned())
+    );
 }
 
 #[tokio::test]
