@@ -13,47 +13,13 @@ import subprocess
 import sys
 import tempfile
 
+from session import Session
+
 LIMIT = 100
 # As the tool shows lines: cut, without what ends them.
 SHOWN = 500
 RULES = ["--no-config", "--hidden", "--iglob", "!.env*", "--iglob", "!.git", "--iglob", "!node_modules",
          "-g", "!dist/", "-g", "!build/", "-g", "!.next/", "-g", "!.context/"]
-
-
-class Session:
-    """`countersign mcp` on one tree."""
-
-    def __init__(self, binary, tree, folder):
-        config = os.path.join(folder, "countersign.yaml")
-        with open(config, "w", encoding="utf-8") as file:
-            json.dump({"root": tree, "data_dir": os.path.join(folder, "data"),
-                       "limits": {"rate_per_minute": {"grep_codebase": 0}, "timeout": {"default": "120s"}}}, file)
-        self.process = subprocess.Popen([binary, "mcp", "--config", config], stdin=subprocess.PIPE,
-                                        stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, encoding="utf-8")
-        self.id = 0
-        client = {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "same", "version": "1"}}
-        self.ask("initialize", client)
-        self.send({"method": "notifications/initialized"})
-
-    def send(self, message):
-        self.process.stdin.write(json.dumps({"jsonrpc": "2.0", **message}) + "\n")
-        self.process.stdin.flush()
-
-    def ask(self, method, params):
-        self.id += 1
-        self.send({"id": self.id, "method": method, "params": params})
-        while True:
-            answer = json.loads(self.process.stdout.readline())
-            if answer.get("id") == self.id:
-                return answer["result"]
-
-    def grep(self, arguments):
-        result = self.ask("tools/call", {"name": "grep_codebase", "arguments": arguments})
-        return result["structuredContent"]
-
-    def close(self):
-        self.process.stdin.close()
-        self.process.wait(30)
 
 
 def text_of(part):
@@ -168,13 +134,13 @@ def main():
         while len(patterns) < options.patterns:
             patterns.append(FORMS[len(patterns) % len(FORMS)](chance.choice(vocabulary), chance.choice(vocabulary)))
         with tempfile.TemporaryDirectory() as folder:
-            session = Session(os.path.abspath(options.binary), tree, folder)
+            session = Session(os.path.abspath(options.binary), tree, folder, "grep_codebase")
             for pattern in patterns:
                 arguments = {"pattern": pattern, "caseSensitive": chance.random() < 0.5, "limit": LIMIT}
                 if chance.random() < 0.2:
                     arguments["filePattern"] = chance.choice(globs)
                 theirs = ripgrep(options.ripgrep, tree, arguments)
-                difference = same(session.grep(arguments), theirs, pattern)
+                difference = same(session.call(arguments)["structuredContent"], theirs, pattern)
                 compared += 1
                 occurrences += len(theirs[0]) if theirs else 0
                 if difference:

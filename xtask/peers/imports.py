@@ -22,6 +22,8 @@ import subprocess
 import sys
 import tempfile
 
+from session import Session
+
 HERE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "imports")
 SEED = 20_26
 ADDED = [f"--add-exports=jdk.compiler/com.sun.tools.javac.{name}=ALL-UNNAMED" for name in ("api", "code")]
@@ -89,47 +91,16 @@ REPOSITORIES = {
 }
 
 
-class Session:
-    """`countersign mcp` on one tree."""
-
-    def __init__(self, binary, tree, folder):
-        config = os.path.join(folder, "countersign.yaml")
-        with open(config, "w", encoding="utf-8") as file:
-            json.dump({"root": tree, "data_dir": os.path.join(folder, "data"),
-                       "limits": {"rate_per_minute": {"read_file": 0}, "timeout": {"default": "120s"}}}, file)
-        self.process = subprocess.Popen([binary, "mcp", "--config", config], stdin=subprocess.PIPE,
-                                        stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, encoding="utf-8")
-        self.id = 0
-        client = {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "imports", "version": "1"}}
-        self.ask("initialize", client)
-        self.send({"method": "notifications/initialized"})
-
-    def send(self, message):
-        self.process.stdin.write(json.dumps({"jsonrpc": "2.0", **message}) + "\n")
-        self.process.stdin.flush()
-
-    def ask(self, method, params):
-        self.id += 1
-        self.send({"id": self.id, "method": method, "params": params})
-        while True:
-            answer = json.loads(self.process.stdout.readline())
-            if answer.get("id") == self.id:
-                return answer["result"]
-
-    def dependencies(self, path):
-        """The files that its imports lead to, and whether that may not be all."""
-        result = self.ask("tools/call", {"name": "read_file", "arguments": {"path": path, "includeDeps": True}})
-        content = result["structuredContent"]
-        if result.get("isError"):
-            return set(), False
-        missing = content.get("notIncluded", [])
-        found = {each["path"] for each in content["dependencies"]} | {each["path"] for each in missing if "path" in each}
-        cut = any(each["reason"] == "limit" and "path" not in each for each in missing)
-        return found, cut or content.get("importsOmitted", 0) > 0
-
-    def close(self):
-        self.process.stdin.close()
-        self.process.wait(30)
+def dependencies(session, path):
+    """The files that its imports lead to, and whether that may not be all."""
+    result = session.call({"path": path, "includeDeps": True})
+    content = result["structuredContent"]
+    if result.get("isError"):
+        return set(), False
+    missing = content.get("notIncluded", [])
+    found = {each["path"] for each in content["dependencies"]} | {each["path"] for each in missing if "path" in each}
+    cut = any(each["reason"] == "limit" and "path" not in each for each in missing)
+    return found, cut or content.get("importsOmitted", 0) > 0
 
 
 def reference(name, root, scratch):
@@ -165,9 +136,9 @@ def measure(name, options):
     chosen = sorted(random.Random(SEED).sample(sorted(files), min(options.files, len(files))))
     counts, wrong = {"files": len(chosen), "imports": 0, "right": 0, "cut": 0, "more": 0}, []
     with tempfile.TemporaryDirectory() as folder:
-        session = Session(os.path.abspath(options.binary), root, folder)
+        session = Session(os.path.abspath(options.binary), root, folder, "read_file")
         for path in chosen:
-            found, cut = session.dependencies(path)
+            found, cut = dependencies(session, path)
             lines = files[path].values()
             explained = {path for line in lines for path in line["targets"] + line.get("allowed", [])}
             counts["more"] += len(found - explained)
