@@ -31,10 +31,15 @@ const ON_STDIO: Question<'_> = Question { wire: Wire::McpOverStdio, callers: &[A
 const MCPO: &str = "mcpo";
 const MCP_PROXY: &str = "mcp-proxy";
 const FASTMCP: &str = "fastmcp proxy";
-const OTHERS: [(&str, &str, Wire<'_>); 3] = [
-    (MCPO, "mcpo==0.0.20", Wire::Rest { path: "/hello", body: r#"{"name":"@N@"}"#, expected: None }),
-    (MCP_PROXY, "mcp-proxy==0.13.0", Wire::OldMcpOverHttp),
-    (FASTMCP, "fastmcp==4.1.0", Wire::OldMcpOverHttp),
+const OTHERS: [(&str, &[&str], Wire<'_>); 3] = [
+    (
+        MCPO,
+        // It does not start with newer ones of these.
+        &["mcpo==0.0.20", "mcp==1.27.0", "fastapi==0.128.0"],
+        Wire::Rest { path: "/hello", body: r#"{"name":"@N@"}"#, expected: None },
+    ),
+    (MCP_PROXY, &["mcp-proxy==0.13.0"], Wire::OldMcpOverHttp),
+    (FASTMCP, &["fastmcp==4.1.0"], Wire::OldMcpOverHttp),
 ];
 
 /// A long list: so many servers with so many tools each. The last tool of the last server has to be in it.
@@ -70,7 +75,7 @@ pub(super) fn run(workspace: &Workspace, options: &Options) -> anyhow::Result<Ve
         if upstream == Upstream::Stdio {
             for (name, pinned, wire) in OTHERS {
                 let folder = name.split(' ').next().unwrap_or(name);
-                let python = Python::set_up_apart(workspace, folder, &[pinned])?;
+                let python = Python::set_up_apart(workspace, folder, pinned)?;
                 let question = Question { wire, callers: &[ALONE], warmup: 100 };
                 let programs = &programs;
                 let prepare = Box::new(move |scene: &Scene<'_>| programs.other(name, &python, scene));
