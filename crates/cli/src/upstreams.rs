@@ -49,6 +49,11 @@ impl Upstreams {
     /// Keeps the gate's catalog right, and tells its clients. Never ends by itself.
     pub(crate) async fn follow(&self, gate: &Gate) {
         let mut events = self.fleet.events();
+        // A server that was ready before anybody listened is announced by nothing else.
+        let (now, before) = (self.catalog(), gate.catalog());
+        if !now.all().map(|contract| contract.digest).eq(before.all().map(|contract| contract.digest)) {
+            gate.replace_catalog(now);
+        }
         loop {
             gate.recorder().metrics.set_servers(&self.figures());
             match events.recv().await {
