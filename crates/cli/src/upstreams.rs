@@ -51,7 +51,7 @@ impl Upstreams {
         let mut events = self.fleet.events();
         // A server that was ready before anybody listened is announced by nothing else.
         let (now, before) = (self.catalog(), gate.catalog());
-        if !now.all().map(|contract| contract.digest).eq(before.all().map(|contract| contract.digest)) {
+        if now.all().map(|contract| contract.digest).ne(before.all().map(|contract| contract.digest)) {
             gate.replace_catalog(now);
         }
         loop {
