@@ -1,23 +1,22 @@
 //! A server over Streamable HTTP: each message is a request of its own, and its answers come in that request's body, as
 //! JSON or as a stream of events. Redirects are not followed: the headers are for this server alone.
 
+mod client;
 mod streams;
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use futures_util::StreamExt as _;
+use http::StatusCode;
 use http::header::{ACCEPT, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue};
-use reqwest::redirect::Policy;
-use reqwest::{Client, Response, StatusCode, Url};
 use serde_json::Value;
 use tokio::sync::Notify;
 
+use self::client::{Client, Response, next_piece};
 use super::{Came, LinkError, MESSAGE_MAX, Message, Request, Surroundings, parse};
 use crate::header_args::encoded;
 
-const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 /// A server that streams answers at once; a call is not kept waiting for one that does not.
 const LISTENING_PATIENCE: Duration = Duration::from_millis(500);
 const SESSION: &str = "mcp-session-id";
@@ -31,7 +30,6 @@ pub(crate) struct HttpLink {
 
 struct Shared {
     client: Client,
-    url: Url,
     headers: HeaderMap,
     surroundings: Surroundings,
     agreed: Mutex<Agreed>,
@@ -50,7 +48,6 @@ impl HttpLink {
         surroundings: Surroundings,
     ) -> Result<Self, LinkError> {
         let wrong = |what: &str| LinkError::Unreachable(format!("{what} cannot be used"));
-        let url = Url::parse(url).map_err(|_| wrong("its URL"))?;
         let mut map = HeaderMap::new();
         for (name, value) in headers {
             let name: HeaderName = name.parse().map_err(|_| wrong("the name of a header"))?;
@@ -58,16 +55,8 @@ impl HttpLink {
             value.set_sensitive(true);
             map.insert(name, value);
         }
-        // Said once for the whole process; whoever comes second is refused, and that is well.
-        drop(rustls::crypto::ring::default_provider().install_default());
-        let client = Client::builder()
-            .connect_timeout(CONNECT_TIMEOUT)
-            .redirect(Policy::none())
-            .tcp_nodelay(true)
-            .no_proxy()
-            .build()
-            .map_err(|error| LinkError::Unreachable(error.to_string()))?;
-        let shared = Shared { client, url, headers: map, surroundings, agreed: Mutex::default() };
+        let client = Client::new(url, &mut map)?;
+        let shared = Shared { client, headers: map, surroundings, agreed: Mutex::default() };
         Ok(Self { shared: Arc::new(shared) })
     }
 
@@ -143,8 +132,7 @@ impl Shared {
         let own = own.iter().map(|(name, value)| Some((name.parse().ok()?, value.parse().ok()?)));
         headers.extend(own.flatten().collect::<HeaderMap>());
         let body = serde_json::to_vec(&message).map_err(|error| LinkError::Garbled(error.to_string()))?;
-        let request = self.client.post(self.url.clone()).headers(headers).body(body);
-        let response = request.send().await.map_err(|error| unreachable(&error))?;
+        let response = self.client.post(headers, body).await?;
         if let Some(session) = response.headers().get(SESSION) {
             self.agreed.lock().unwrap_or_else(PoisonError::into_inner).session = Some(session.clone());
         }
@@ -199,10 +187,8 @@ impl Shared {
         status: StatusCode,
         id: Option<u64>,
     ) -> Result<Option<Message>, LinkError> {
-        let mut body = Vec::new();
-        let mut pieces = response.bytes_stream();
-        while let Some(piece) = pieces.next().await {
-            let piece = piece.map_err(|error| unreachable(&error))?;
+        let (mut body, mut pieces) = (Vec::new(), response.into_body());
+        while let Some(piece) = next_piece(&mut pieces).await? {
             if body.len() + piece.len() > MESSAGE_MAX {
                 return Err(LinkError::Garbled(format!("a message of more than {MESSAGE_MAX} bytes")));
             }
@@ -235,14 +221,4 @@ impl Shared {
 fn kind(response: &Response) -> String {
     let kind = response.headers().get(CONTENT_TYPE).and_then(|kind| kind.to_str().ok()).unwrap_or_default();
     kind.split(';').next().unwrap_or_default().trim().to_ascii_lowercase()
-}
-
-/// Without the URL, which may have a secret in it.
-fn unreachable(error: &reqwest::Error) -> LinkError {
-    let mut cause: &dyn std::error::Error = error;
-    while let Some(source) = cause.source() {
-        cause = source;
-    }
-    let timeout = if error.is_timeout() { "timed out: " } else { "" };
-    LinkError::Unreachable(format!("{timeout}{cause}"))
 }

@@ -2,14 +2,16 @@
 
 use std::time::Duration;
 
-use futures_util::StreamExt as _;
-use http::header::{ACCEPT, HeaderValue};
-use reqwest::{Response, StatusCode};
+use http::StatusCode;
+use http::header::{ACCEPT, HeaderName, HeaderValue};
 use tokio::sync::Notify;
 
 use super::super::sse::Events;
 use super::super::{LinkError, Message, parse};
-use super::{EVENTS, SESSION, Shared, VERSION, kind, unreachable};
+use super::client::{Response, next_piece};
+use super::{EVENTS, SESSION, Shared, VERSION, kind};
+
+const LAST_EVENT: &str = "last-event-id";
 
 /// Where the server does not say how long to wait.
 const PAUSE: Duration = Duration::from_secs(1);
@@ -60,18 +62,14 @@ impl Shared {
     }
 
     async fn get(&self, last_id: Option<&str>) -> Result<Response, LinkError> {
-        let mut request = self.client.get(self.url.clone()).headers(self.headers.clone());
-        request = request.header(ACCEPT, HeaderValue::from_static(EVENTS));
+        let mut headers = self.headers.clone();
+        headers.insert(ACCEPT, HeaderValue::from_static(EVENTS));
         let agreed = self.agreed();
-        for (name, value) in [(VERSION, agreed.version), (SESSION, agreed.session)] {
-            if let Some(value) = value {
-                request = request.header(name, value);
-            }
+        let last_id = last_id.and_then(|id| id.parse().ok());
+        for (name, value) in [(VERSION, agreed.version), (SESSION, agreed.session), (LAST_EVENT, last_id)] {
+            headers.extend(value.map(|value| (HeaderName::from_static(name), value)));
         }
-        if let Some(id) = last_id {
-            request = request.header("last-event-id", id);
-        }
-        let response = request.send().await.map_err(|error| unreachable(&error))?;
+        let response = self.client.get(headers).await?;
         if response.status() == StatusCode::OK && kind(&response) == EVENTS {
             Ok(response)
         } else {
@@ -85,9 +83,8 @@ impl Shared {
         events: &mut Events,
         id: Option<u64>,
     ) -> Result<Option<Message>, LinkError> {
-        let mut pieces = response.bytes_stream();
-        while let Some(piece) = pieces.next().await {
-            let piece = piece.map_err(|error| unreachable(&error))?;
+        let mut pieces = response.into_body();
+        while let Some(piece) = next_piece(&mut pieces).await? {
             for data in events.feed(&piece)? {
                 // A stream that was taken up again need not end.
                 if let Some(answer) = self.answer_or_hear(parse(&data)?, id).await {
