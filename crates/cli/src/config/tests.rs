@@ -9,10 +9,9 @@ use proptest::prelude::{ProptestConfig, any, prop, proptest};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
-use super::reload::ChangedKeys;
+use super::reload::{ChangedKeys, changed_keys};
 use super::{
-    Config, ConfigMistakes, Embedder, Endpoint, Environment, Level, LogLevel, Overrides, Switch, changed_keys,
-    config_schema,
+    Config, ConfigMistakes, Embedder, Endpoint, Environment, Level, LogLevel, Overrides, Switch, config_schema,
 };
 
 const FOURTEEN_TOOLS: [&str; 14] = [
