@@ -4,6 +4,7 @@
 use std::fmt;
 
 use serde::de::{Deserialize, Deserializer, Error, MapAccess, SeqAccess, Visitor};
+use serde_json::map::Entry;
 use serde_json::{Map, Number, Value};
 
 /// Why a text is not JSON we accept. Depth is bounded by `serde_json` (128), so hostile nesting ends here too.
@@ -71,12 +72,14 @@ impl<'de> Visitor<'de> for UnambiguousVisitor {
     fn visit_map<A: MapAccess<'de>>(self, mut access: A) -> Result<Value, A::Error> {
         let mut members = Map::new();
         while let Some(key) = access.next_key::<String>()? {
-            if members.contains_key(&key) {
-                let shown: String = key.chars().take(64).collect();
-                return Err(A::Error::custom(format_args!("key `{shown}` appears twice")));
-            }
             let Unambiguous(value) = access.next_value()?;
-            members.insert(key, value);
+            match members.entry(key) {
+                Entry::Vacant(place) => drop(place.insert(value)),
+                Entry::Occupied(there) => {
+                    let shown: String = there.key().chars().take(64).collect();
+                    return Err(A::Error::custom(format_args!("key `{shown}` appears twice")));
+                }
+            }
         }
         Ok(Value::Object(members))
     }

@@ -75,32 +75,38 @@ impl AnyTool for UpstreamTool {
 
 impl UpstreamTool {
     fn output(&self, result: &mut Value) -> Output {
-        let mut blocks = result.get_mut("content").map(Value::take).unwrap_or_default();
-        texts::clean(&mut blocks);
-        for block in blocks.as_array_mut().into_iter().flatten() {
-            self.line.spec().name_resources(block);
-        }
-        if let Some(blocks) = blocks.as_array_mut() {
-            blocks.retain(|block| KNOWN_BLOCKS.iter().any(|kind| block["type"] == *kind));
-        }
+        let blocks = result.get_mut("content").map(Value::take);
+        let blocks = if let Some(Value::Array(blocks)) = blocks { blocks } else { Vec::new() };
         if !self.contract.is_structured() {
-            let content = blocks.as_array().cloned().unwrap_or_default().into_iter().map(block).collect();
-            return Output { structured: json!({"content": blocks}), content: Some(content) };
+            let content = self.shown(blocks, &KNOWN_BLOCKS);
+            return Output { structured: json!({"content": content}), content: Some(content) };
         }
         let structured = result.get_mut("structuredContent").map(Value::take).unwrap_or_default();
         // Its text is made anew from what is checked; pictures and the like have no other form.
-        let blocks = blocks.as_array().cloned().unwrap_or_default();
-        let allowed: &[&str] = match self.line.level() {
-            Level::Strict => &WITHOUT_WORDS,
-            Level::Standard | Level::Observe => &UNCHECKED_BLOCKS,
-        };
-        let shown = |block: &Value| allowed.iter().any(|kind| block["type"] == *kind);
-        let others: Vec<Content> = blocks.into_iter().filter(shown).map(block).collect();
+        let others = self.shown(blocks, self.beside_structure());
         let content = (!others.is_empty()).then(|| {
             let twin = Content::text(to_json(&structured));
             std::iter::once(twin).chain(others).collect()
         });
         Output { structured, content }
+    }
+
+    fn beside_structure(&self) -> &'static [&'static str] {
+        match self.line.level() {
+            Level::Strict => &WITHOUT_WORDS,
+            Level::Standard | Level::Observe => &UNCHECKED_BLOCKS,
+        }
+    }
+
+    /// Blocks of these kinds, cleaned, with resources by the names that they have here.
+    fn shown(&self, blocks: Vec<Value>, kinds: &[&str]) -> Vec<Content> {
+        let known = |block: &Value| kinds.iter().any(|kind| block["type"] == *kind);
+        let cleaned = |mut each: Value| {
+            texts::clean(&mut each);
+            self.line.spec().name_resources(&mut each);
+            block(each)
+        };
+        blocks.into_iter().filter(known).map(cleaned).collect()
     }
 }
 

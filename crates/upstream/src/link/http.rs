@@ -13,7 +13,7 @@ use http::header::{ACCEPT, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue};
 use serde_json::Value;
 use tokio::sync::Notify;
 
-use self::client::{Client, Response, next_piece};
+use self::client::{Client, Response};
 use super::{Came, LinkError, MESSAGE_MAX, Message, Request, Surroundings, parse};
 use crate::header_args::encoded;
 
@@ -129,21 +129,26 @@ impl Shared {
         own: &[(String, String)],
     ) -> Result<Option<Message>, LinkError> {
         let mut headers = self.headers_for(&message);
-        let own = own.iter().map(|(name, value)| Some((name.parse().ok()?, value.parse().ok()?)));
-        headers.extend(own.flatten().collect::<HeaderMap>());
+        for (name, value) in own {
+            if let (Ok(name), Ok(value)) = (name.parse::<HeaderName>(), value.parse()) {
+                headers.insert(name, value);
+            }
+        }
         let body = serde_json::to_vec(&message).map_err(|error| LinkError::Garbled(error.to_string()))?;
-        let response = self.client.post(headers, body).await?;
-        if let Some(session) = response.headers().get(SESSION) {
+        let mut response = self.client.post(headers, body).await?;
+        if let Some(session) = response.headers.get(SESSION) {
             self.agreed.lock().unwrap_or_else(PoisonError::into_inner).session = Some(session.clone());
         }
-        let status = response.status();
+        let status = response.status;
         if status == StatusCode::ACCEPTED || status == StatusCode::NO_CONTENT {
+            // Nothing, but until that is read nobody else has the connection.
+            response.next_piece().await?;
             return Ok(None);
         }
         match kind(&response).as_str() {
             // Errors of the protocol come with a status of their own, and say more than it.
-            "application/json" => self.json(response, status, id).await,
-            EVENTS if status.is_success() => self.answer_in(response, id).await,
+            "application/json" => self.json(response, id).await,
+            EVENTS if status.is_success() => Box::pin(self.answer_in(response, id)).await,
             _ => Err(LinkError::Status(status.as_u16())),
         }
     }
@@ -181,14 +186,9 @@ impl Shared {
         headers
     }
 
-    async fn json(
-        &self,
-        response: Response,
-        status: StatusCode,
-        id: Option<u64>,
-    ) -> Result<Option<Message>, LinkError> {
-        let (mut body, mut pieces) = (Vec::new(), response.into_body());
-        while let Some(piece) = next_piece(&mut pieces).await? {
+    async fn json(&self, mut response: Response, id: Option<u64>) -> Result<Option<Message>, LinkError> {
+        let (mut body, status) = (Vec::new(), response.status);
+        while let Some(piece) = response.next_piece().await? {
             if body.len() + piece.len() > MESSAGE_MAX {
                 return Err(LinkError::Garbled(format!("a message of more than {MESSAGE_MAX} bytes")));
             }
@@ -219,6 +219,6 @@ impl Shared {
 
 /// The type of its body.
 fn kind(response: &Response) -> String {
-    let kind = response.headers().get(CONTENT_TYPE).and_then(|kind| kind.to_str().ok()).unwrap_or_default();
+    let kind = response.headers.get(CONTENT_TYPE).and_then(|kind| kind.to_str().ok()).unwrap_or_default();
     kind.split(';').next().unwrap_or_default().trim().to_ascii_lowercase()
 }

@@ -8,7 +8,7 @@ use tokio::sync::Notify;
 
 use super::super::sse::Events;
 use super::super::{LinkError, Message, parse};
-use super::client::{Response, next_piece};
+use super::client::Response;
 use super::{EVENTS, SESSION, Shared, VERSION, kind};
 
 const LAST_EVENT: &str = "last-event-id";
@@ -16,6 +16,9 @@ const LAST_EVENT: &str = "last-event-id";
 /// Where the server does not say how long to wait.
 const PAUSE: Duration = Duration::from_secs(1);
 const LONGEST_PAUSE: Duration = Duration::from_secs(30);
+
+/// A stream ends with its answer, or is of no more use.
+const ENDING: Duration = Duration::from_secs(1);
 
 /// How often in a row an answer is looked for without anything coming.
 const ATTEMPTS_MAX: u32 = 5;
@@ -70,28 +73,41 @@ impl Shared {
             headers.extend(value.map(|value| (HeaderName::from_static(name), value)));
         }
         let response = self.client.get(headers).await?;
-        if response.status() == StatusCode::OK && kind(&response) == EVENTS {
+        if response.status == StatusCode::OK && kind(&response) == EVENTS {
             Ok(response)
         } else {
-            Err(LinkError::Status(response.status().as_u16()))
+            Err(LinkError::Status(response.status.as_u16()))
         }
     }
 
     async fn take_all(
         &self,
-        response: Response,
+        mut response: Response,
         events: &mut Events,
         id: Option<u64>,
     ) -> Result<Option<Message>, LinkError> {
-        let mut pieces = response.into_body();
-        while let Some(piece) = next_piece(&mut pieces).await? {
+        while let Some(piece) = response.next_piece().await? {
             for data in events.feed(&piece)? {
                 // A stream that was taken up again need not end.
                 if let Some(answer) = self.answer_or_hear(parse(&data)?, id).await {
+                    self.let_end(response);
                     return Ok(Some(answer));
                 }
             }
         }
         Ok(None)
+    }
+
+    /// What comes after an answer is for nobody, but a stream that ends leaves its connection to others.
+    fn let_end(&self, mut response: Response) {
+        let ended = self.surroundings.ended.clone();
+        self.surroundings.tasks.spawn(async move {
+            let ending = async { while let Ok(Some(_)) = response.next_piece().await {} };
+            tokio::select! {
+                () = ending => {}
+                () = tokio::time::sleep(ENDING) => {}
+                () = ended.cancelled() => {}
+            }
+        });
     }
 }
