@@ -74,7 +74,7 @@ impl Client {
     /// A name and password in the URL become a header, unless there is such a one.
     pub(super) fn new(url: &str, headers: &mut HeaderMap) -> Result<Self, LinkError> {
         let wrong = || LinkError::Unreachable("its URL cannot be used".to_owned());
-        let mut url = Url::parse(url).map_err(|_| wrong())?;
+        let mut url = Url::parse(url).ok().filter(|url| matches!(url.scheme(), "http" | "https")).ok_or_else(wrong)?;
         if let Some(credentials) = credentials(&url) {
             headers.entry(AUTHORIZATION).or_insert(credentials);
             url.set_username("").and_then(|()| url.set_password(None)).map_err(|()| wrong())?;
