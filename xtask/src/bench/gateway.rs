@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
 
-use super::hello::{quoted, serve};
+use super::hello::{command, quoted, serve};
 use super::load::Loader;
 use super::report::{Report, Server, Target};
 use super::{Contender, Measured, Options, Question, Scene, Wire, free_port, in_turns};
@@ -19,6 +19,8 @@ use crate::{Verdict, talk};
 const DIRECT: &str = "direct";
 const NAIVE: &str = "naive SDK gateway";
 const OURS: &str = "Countersign";
+/// A client that would talk to the program itself on stdio can talk to us there, too.
+const OURS_ON_STDIO: &str = "Countersign, stdio";
 
 const ALONE: u32 = 1;
 const MANY: u32 = 64;
@@ -109,7 +111,7 @@ fn report_list(measured: &[Measured], options: &Options) -> anyhow::Result<Verdi
 
 impl Programs {
     fn contenders(&self, upstream: Upstream) -> Vec<Contender<'_>> {
-        vec![
+        let mut contenders = vec![
             Contender {
                 name: DIRECT,
                 question: if upstream == Upstream::Http { QUESTION } else { ON_STDIO },
@@ -123,9 +125,17 @@ impl Programs {
             Contender {
                 name: OURS,
                 question: QUESTION,
-                prepare: Box::new(move |scene| self.behind(upstream, |port| self.countersign(port, scene))),
+                prepare: Box::new(move |scene| self.behind(upstream, |port| self.countersign("serve", port, scene))),
             },
-        ]
+        ];
+        if upstream == Upstream::Stdio {
+            contenders.push(Contender {
+                name: OURS_ON_STDIO,
+                question: ON_STDIO,
+                prepare: Box::new(|scene| self.countersign("mcp", None, scene)),
+            });
+        }
+        contenders
     }
 
     fn direct(&self, upstream: Upstream, port: u16) -> String {
@@ -159,13 +169,13 @@ impl Programs {
     }
 
     /// As shipped: strict, with log and audit. The tool is called by its own name.
-    fn countersign(&self, upstream: Option<u16>, scene: &Scene<'_>) -> anyhow::Result<String> {
+    fn countersign(&self, wire: &str, upstream: Option<u16>, scene: &Scene<'_>) -> anyhow::Result<String> {
         let server = if let Some(port) = upstream {
             format!("{{url: \"http://127.0.0.1:{port}/mcp\", prefix: none}}")
         } else {
             format!("{{command: {:?}, prefix: none}}", self.upstream_text()?)
         };
-        serve(&self.countersign, scene, &format!("tools: []\nservers:\n  hello: {server}\n"))
+        command(&self.countersign, wire, scene, &format!("tools: []\nservers:\n  hello: {server}\n"))
     }
 
     /// One upstream server that stands for all of them.
@@ -212,8 +222,9 @@ fn report(upstream: Upstream, measured: &[Measured], options: &Options) -> anyho
     let of = |name, value: fn(&Server) -> f64| report.server(name).map_or(f64::NAN, value);
     let (alone, many) = (|server: &Server| server.p50_ms(ALONE), |server: &Server| server.rps(MANY));
     let added = |name| of(name, alone) - of(DIRECT, alone);
+    let same_wire = if upstream == Upstream::Http { OURS } else { OURS_ON_STDIO };
     let mut targets = vec![
-        Target::new("added p50, 1 caller, ms", added(OURS), 0.15),
+        Target::new("added p50, 1 caller, ms", added(same_wire), 0.15),
         Target::at_least("requests a second × naive gateway, 64 callers", of(OURS, many) / of(NAIVE, many), 0.85),
     ];
     if upstream == Upstream::Stdio {
