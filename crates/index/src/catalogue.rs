@@ -105,26 +105,30 @@ impl Catalogue {
         }
         state.revision = None;
         let changed = state.leave_changed(self.rows.origins().await?);
-        for names in changed.chunks(ORIGINS_AT_A_TIME) {
-            let wanted: Vec<String> = names.iter().map(|(name, _)| name.clone()).collect();
-            let rows = self.rows.rows_of(&wanted).await?;
-            let vocabulary = Arc::clone(&self.vocabulary);
-            // Texts are taken apart into words: work, not waiting.
-            let held = tokio::task::spawn_blocking(move || held(&vocabulary, rows)).await.unwrap_or_default();
-            let digests: BTreeMap<&String, Digest> = names.iter().map(|(name, digest)| (name, *digest)).collect();
-            for (name, mut held) in held {
-                held.digest = digests.get(&name).copied().unwrap_or_default();
-                state.origins.insert(name, held);
-            }
-            for (name, digest) in names {
-                // One without rows is one that says nothing, and known as such.
-                state.origins.entry(name.clone()).or_insert_with(|| Held::empty(&self.vocabulary, *digest));
-            }
+        let mut batches = changed.chunks(ORIGINS_AT_A_TIME);
+        let mut read = self.rows_of(batches.clone().next()).await?;
+        while let Some(names) = batches.next() {
+            let (vocabulary, rows) = (Arc::clone(&self.vocabulary), read);
+            // Texts are taken apart into words: work, not waiting. Meanwhile the next ones are read.
+            let taken_apart = tokio::task::spawn_blocking(move || held(&vocabulary, rows));
+            let (held, next) = tokio::join!(taken_apart, self.rows_of(batches.clone().next()));
+            state.hold(names, held.unwrap_or_default(), &self.vocabulary);
+            read = next?;
+        }
+        if self.len() == 0 {
+            // Of a large index, words can be searched long before all vectors are there.
+            self.make(&mut state);
         }
         self.read_vectors(&mut state).await?;
         state.revision = Some(revision);
         self.make(&mut state);
         Ok(())
+    }
+
+    async fn rows_of(&self, origins: Option<&[(String, Digest)]>) -> Result<Vec<ContextRow>, StoreError> {
+        let Some(origins) = origins else { return Ok(Vec::new()) };
+        let names: Vec<String> = origins.iter().map(|(name, _)| name.clone()).collect();
+        self.rows.rows_of(&names).await
     }
 
     /// Whatever others have embedded meanwhile.
@@ -177,6 +181,18 @@ impl State {
         let now: HashMap<&String, &Digest> = origins.iter().map(|(name, digest)| (name, digest)).collect();
         self.origins.retain(|name, held| now.get(name) == Some(&&held.digest));
         origins.into_iter().filter(|(name, _)| !self.origins.contains_key(name)).collect()
+    }
+
+    fn hold(&mut self, names: &[(String, Digest)], held: Vec<(String, Held)>, vocabulary: &Vocabulary) {
+        let digests: BTreeMap<&String, Digest> = names.iter().map(|(name, digest)| (name, *digest)).collect();
+        for (name, mut held) in held {
+            held.digest = digests.get(&name).copied().unwrap_or_default();
+            self.origins.insert(name, held);
+        }
+        for (name, digest) in names {
+            // One without rows is one that says nothing, and known as such.
+            self.origins.entry(name.clone()).or_insert_with(|| Held::empty(vocabulary, *digest));
+        }
     }
 
     fn missing(&self) -> impl Iterator<Item = (i64, Digest)> {

@@ -62,6 +62,8 @@ pub struct Index {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Looked {
     NotYet,
+    /// There is an index, and it is being read.
+    Reading,
     /// There is an index, or another process makes one.
     Before,
     /// Everything was looked at by this process.
@@ -143,9 +145,10 @@ impl Index {
             Box::pin(ready(()))
         };
         let progress = refresh(&self.sources, &self.rows, Task::Everything, reading).await?;
-        self.catalogue.sync().await?;
-        let embedded = self.fill(&*self.embedder, |done, of| each(Stage::Embedding { done, of })).await?;
-        Ok(Built { progress, chunks: self.catalogue.len(), embedded })
+        // Nobody searches here, so nothing is read but what has no vector yet.
+        let missing = self.rows.without_vectors(self.embedder.model()).await?;
+        let embedded = self.embed(&*self.embedder, &missing, |done, of| each(Stage::Embedding { done, of })).await?;
+        Ok(Built { progress, chunks: self.rows.count().await?, embedded })
     }
 
     /// Keeps the index up to date until it is told to stop: by indexing, or by following whoever does.
@@ -172,6 +175,9 @@ impl Index {
 
     /// What is there already can be searched at once.
     async fn keep_up(&self) -> Result<(), BuildError> {
+        if self.rows.revision().await? > 0 {
+            self.has_looked(Looked::Reading);
+        }
         loop {
             self.catalogue.sync().await?;
             let lock = Lock::take(&self.lock).map_err(BuildError::Lock)?;

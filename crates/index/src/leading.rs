@@ -113,18 +113,19 @@ impl Index {
 
     /// Ends only with an error: what is missing is embedded, then there is nothing to do.
     async fn fill_and_wait(&self) -> Result<(), BuildError> {
-        self.fill(&*self.in_background, |_, _| {}).await?;
+        let missing = self.catalogue.missing().await;
+        self.embed(&*self.in_background, &missing, |_, _| {}).await?;
         std::future::pending().await
     }
 
-    /// Embeds what has no vector yet. Whoever gives up on it loses a few texts.
-    pub(crate) async fn fill(
+    /// Embeds texts that have no vector yet. Whoever gives up on it loses a few.
+    pub(crate) async fn embed(
         &self,
         embedder: &dyn Embedder,
+        missing: &[(i64, [u8; 32])],
         mut each: impl FnMut(usize, usize),
     ) -> Result<usize, BuildError> {
         let (mut done, mut published) = (0, Instant::now());
-        let missing = self.catalogue.missing().await;
         for batch in missing.chunks(EMBED_AT_A_TIME) {
             each(done, missing.len());
             let found = self.texts_of(batch).await?;

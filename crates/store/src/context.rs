@@ -139,6 +139,22 @@ impl ContextRows {
         }
     }
 
+    /// How many rows there are.
+    pub async fn count(&self) -> Result<usize, StoreError> {
+        match &self.0 {
+            Some(place) => Ok(usize::try_from(place.reader.context_count(&place.scope).await?).unwrap_or_default()),
+            None => Ok(0),
+        }
+    }
+
+    /// Texts that the model has no vector for, each once, with the id of a row that has it.
+    pub async fn without_vectors(&self, model: &str) -> Result<Vec<(i64, Digest)>, StoreError> {
+        match &self.0 {
+            Some(place) => place.reader.context_without_vectors(&place.scope, model).await,
+            None => Ok(Vec::new()),
+        }
+    }
+
     /// Of those that there are, in no order; whichever scope they were made for.
     pub async fn vectors(&self, model: &str, hashes: &[Digest]) -> Result<Vec<(Digest, Vec<u8>)>, StoreError> {
         match &self.0 {

@@ -81,6 +81,22 @@ async fn scopes_know_nothing_of_each_other() {
 }
 
 #[tokio::test]
+async fn what_has_no_vector_is_known() {
+    for (_site, store) in open().await {
+        let (context, other) = (store.context("/repo".into()), store.context("/other".into()));
+        context.replace(vec![origin("a", 1, &["x", "y", "x"]), origin("b", 1, &["y", "z"])]).await.unwrap();
+        other.replace(vec![origin("a", 1, &["w"])]).await.unwrap();
+        context.keep_vectors("m", vec![(hash("y"), vec![1])]).await.unwrap();
+        let lacking: Vec<Digest> =
+            context.without_vectors("m").await.unwrap().into_iter().map(|(_, hash)| hash).collect();
+        assert_eq!(lacking, [hash("x"), hash("z")]);
+        assert_eq!(context.without_vectors("another").await.unwrap().len(), 3);
+        assert_eq!((context.count().await.unwrap(), other.count().await.unwrap()), (5, 1));
+        store.close().await.unwrap();
+    }
+}
+
+#[tokio::test]
 async fn vectors_of_two_models_are_kept_apart() {
     for (_site, store) in open().await {
         let context = store.context("/repo".into());

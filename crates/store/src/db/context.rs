@@ -120,6 +120,30 @@ pub(crate) async fn vectors(
     Ok(found)
 }
 
+/// How many rows a scope has.
+pub(crate) async fn count(connection: &mut Connection, scope: &str) -> Result<i64, sqlx::Error> {
+    let text = "SELECT COUNT(*) FROM context_row JOIN context_origin ON context_origin.id = origin \
+                WHERE scope = (SELECT id FROM context_scope WHERE path_hash = $1)";
+    connection.query(text).bind(hash_of(scope).as_slice()).fetch_one().await?.get(0)
+}
+
+/// Texts of a scope that the model has no vector for, each with one of the rows that have it, in the order of the rows.
+pub(crate) async fn without_vectors(
+    connection: &mut Connection,
+    scope: &str,
+    model: &str,
+) -> Result<Vec<(i64, Digest)>, sqlx::Error> {
+    let text = "SELECT MIN(context_row.id), text_hash FROM context_row \
+                JOIN context_origin ON context_origin.id = origin \
+                WHERE scope = (SELECT id FROM context_scope WHERE path_hash = $1) \
+                AND NOT EXISTS (SELECT 1 FROM context_vector WHERE context_vector.text_hash = context_row.text_hash \
+                                AND model = (SELECT id FROM context_model WHERE name_hash = $2)) \
+                GROUP BY text_hash ORDER BY 1";
+    let (scope, model) = (hash_of(scope), hash_of(model));
+    let rows = connection.query(text).bind(scope.as_slice()).bind(model.as_slice()).fetch_all().await?;
+    rows.iter().map(|row| Ok((row.get(0)?, digest_in(row, 1)?))).collect()
+}
+
 /// No two of the origins have the same name.
 pub(crate) async fn replace(
     connection: &mut Connection,

@@ -124,6 +124,20 @@ impl Reader {
         context::revision(&mut connection, scope).await.map_err(|source| self.read_error(source))
     }
 
+    pub(crate) async fn context_count(&self, scope: &str) -> Result<i64, StoreError> {
+        let mut connection = self.acquire().await?;
+        context::count(&mut connection, scope).await.map_err(|source| self.read_error(source))
+    }
+
+    pub(crate) async fn context_without_vectors(
+        &self,
+        scope: &str,
+        model: &str,
+    ) -> Result<Vec<(i64, Digest)>, StoreError> {
+        let mut connection = self.acquire().await?;
+        context::without_vectors(&mut connection, scope, model).await.map_err(|source| self.read_error(source))
+    }
+
     pub(crate) async fn context_vectors(
         &self,
         model: &str,
