@@ -9,6 +9,7 @@ mod evidence;
 mod facts;
 mod lexicon;
 mod order;
+mod overlap;
 mod signs;
 mod support;
 #[cfg(test)]
@@ -113,13 +114,15 @@ pub struct Described {
     pub claim: String,
     /// Whether its numbers, dates and names are in the evidence.
     pub carried: bool,
+    /// Whether it is said in the evidence in so many words.
+    pub quoted: bool,
     pub signs: BTreeMap<String, f32>,
 }
 
 pub fn described(result: &Value, bullet: &Bullet) -> Result<Described, Flaw> {
-    let Read { claim, missing, signs, .. } = Read::of(result, bullet)?;
+    let Read { claim, missing, quoted, signs, .. } = Read::of(result, bullet)?;
     let signs = signs.into_iter().map(|sign| (format!("{:?}", sign.kind), sign.value)).collect();
-    Ok(Described { claim, carried: missing.is_none(), signs })
+    Ok(Described { claim, carried: missing.is_none(), quoted, signs })
 }
 
 /// A bullet whose evidence is there.
@@ -129,6 +132,7 @@ struct Read {
     missing: Option<Flaw>,
     /// With numbers and dates as the evidence writes them.
     claim: String,
+    quoted: bool,
     signs: Vec<Sign>,
 }
 
@@ -144,7 +148,8 @@ impl Read {
         shown.count(&evidence::lengths(evidence));
         let missing = carried::check(&claimed, &shown).err();
         let signs = signs::signs(&claimed, &shown, evidence, &pointer);
-        Ok(Self { pointer, missing, claim: carried::respelled(claim, &plain.replace('_', " ")), signs })
+        let quoted = overlap::is_quoted(&claimed, &shown);
+        Ok(Self { pointer, missing, claim: carried::respelled(claim, &plain.replace('_', " ")), quoted, signs })
     }
 
     fn carried(mut self) -> Result<Self, Flaw> {
@@ -152,6 +157,9 @@ impl Read {
     }
 
     fn judge(mut self, local: &Local, bullet: &Bullet) -> Result<Grounded, Flaw> {
+        if self.quoted {
+            return Ok(self.grounded(bullet));
+        }
         let score = entailment::score(local, &self.claim, &bullet.evidence);
         let score = score.map_err(|error| Flaw::Unjudged(error.to_string()))?;
         if weights::enough(score, &self.signs) {

@@ -101,10 +101,10 @@ fn write(path: &Path, sets: &[(&str, Vec<Labelled>)]) -> anyhow::Result<()> {
     let mut lines = String::new();
     for (name, bullets) in sets {
         for Labelled { id, result, bullet, supported, .. } in bullets {
-            let Ok(Described { claim, carried, signs }) = described(result, bullet) else { continue };
+            let Ok(Described { claim, carried, quoted, signs }) = described(result, bullet) else { continue };
             let line = json!({
                 "id": id, "from": name, "group": result.to_string(), "claim": claim, "evidence": bullet.evidence,
-                "supported": supported, "carried": carried, "signs": signs,
+                "supported": supported, "carried": carried, "quoted": quoted, "signs": signs,
             });
             lines.push_str(&line.to_string());
             lines.push('\n');

@@ -16,8 +16,9 @@ import sys
 LABELS = {
     "entailment": 1, "entailed": 1, "supports": 1, "fully attributable": 1,
     "neutral": 0, "contradiction": 0, "not_entailment": 0, "not-entailed": 0, "refutes": 0, "not fully attributable": 0, "generic": 0,
+    "e": 1, "n": 0, "c": 0,
 }
-EVIDENCE_MAX = 700
+EVIDENCE_MAX = 900
 
 
 class Pairs(dict):
@@ -74,6 +75,7 @@ def main(checkouts, snli, out):
             pairs.take(row[2], row[4], row[5]) if len(row) >= 6 else None
     for row in records("BIU-NLP+Breaking_NLI", "data/dataset.jsonl"):
         pairs.take(row["sentence1"], row["sentence2"], row["gold_label"])
+    more(text, lines, records, pairs)
     # There, 1 is a contradiction; what is none need not follow.
     for kind in ("comparative", "simple_negation", "counting", "boolean_coordination", "equality_and_definite_description", "quantifier"):
         rows = [row for row in csv.DictReader(lines("felipessalvatore+CLCD", f"clcd_datasets/English/{kind}_train.csv")) if len(row["sentence1"]) < 220]
@@ -84,6 +86,34 @@ def main(checkouts, snli, out):
         for (premise, hypothesis), label in pairs.items():
             file.write(json.dumps({"p": premise, "h": hypothesis, "y": label}) + "\n")
     print(len(pairs))
+
+
+def more(text, lines, records, pairs):
+    """Summaries and their edits, facts about records and sentences of Wikipedia."""
+    for kind in ("ectsum", "news", "podcast", "qmsumm", "sales_call", "sales_email", "samsum", "scitldr"):
+        for row in json.loads(text("salesforce+factualNLG", f"data/summedits/summedits_{kind}.json")):
+            pairs.take(row["original_summary"], row["summary"], "entailment" if row["label"] else "neutral")
+    for number in (1, 2):
+        for row in json.loads(text("dataminr-ai+BUMP", f"data/task{number}_dataset.json")):
+            pairs.take(row["reference_summary"], row["edited_summary"], "neutral")
+    tables = {}
+    for file in ("train", "dev", "test_alpha1", "test_alpha2", "test_alpha3"):
+        for line in lines("infotabs+infotabs", f"data/maindata/infotabs_{file}.tsv")[1:]:
+            _, table, claim, label = line.split("\t")
+            if table not in tables:
+                fields = json.loads(text("infotabs+infotabs", f"data/tables/json/{table}.json"))
+                tables[table] = json.dumps({key: value[0] if len(value) == 1 else value for key, value in fields.items()}, ensure_ascii=False)
+            pairs.take(tables[table], claim, label)
+    for file in ("dev", "test"):
+        for row in records("google-research+fool-me-twice", f"dataset/{file}.jsonl"):
+            pairs.take(" ".join(part["text"] for part in row["gold_evidence"]), row["text"], row["label"])
+        for row in records("ryokamoi+wice", f"code_and_resources/entailment_inputs/oracle_chunks/claim/{file}.jsonl"):
+            pairs.take(" ".join(row["evidence"]), row["claim"], {"supported": "entailment"}.get(row["label"], "neutral"))
+        for row in csv.DictReader(lines("sarrouti+HealthVer", f"data/healthver_{file}.csv")):
+            pairs.take(row["evidence"], row["claim"], row["label"])
+    for file in ("no_negation", "one_not_scoped", "one_scoped"):
+        for row in csv.DictReader(lines("selenashe+ScoNe", f"scone_nli/train/{file}.csv")):
+            pairs.take(row["sentence1"], row["sentence2"], row["gold_label"])
 
 
 if __name__ == "__main__":

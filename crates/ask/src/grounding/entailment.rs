@@ -1,6 +1,7 @@
 //! How far a claim follows from its evidence, by the sentence model and what data/grounding/train.py has added to it:
-//! both are read together, and behind each layer a small adapter shifts what the next one sees. The same text has the
-//! same score everywhere; a score alone never lets a claim pass.
+//! both are read together, behind each layer a small adapter shifts what the next one sees, and at the end each word of
+//! the claim is held against those of the evidence it attends to. Two that were trained apart are asked; their mean is
+//! the score. The same text has the same score everywhere; a score alone never lets a claim pass.
 
 use std::sync::LazyLock;
 
@@ -9,8 +10,12 @@ use countersign_index::{EmbedError, Local, TOKENS_MAX};
 static WEIGHTS: &[u8] = include_bytes!("../../data/grounding/head.bin");
 
 /// The same numbers as in train.py.
-const NARROW: usize = 64;
+const HEADS: usize = 2;
+const NARROW: usize = 80;
 const HIDDEN: usize = 64;
+const ALIGNED: usize = 128;
+const LOOKS: usize = 4;
+const COMPARED: usize = 64;
 const CLAIM_MAX: usize = 96;
 const ADAPTERS: usize = Local::JOINTS - 1;
 const WIDTH: usize = Local::WIDTH;
@@ -18,17 +23,24 @@ const WIDTH: usize = Local::WIDTH;
 /// Tokens that mark the ends of a text; between two texts the last one does.
 const MARKS: usize = 3;
 
-static HEAD: LazyLock<Head> = LazyLock::new(|| Head::read(WEIGHTS));
+static READ: LazyLock<Vec<Head>> = LazyLock::new(|| {
+    let mut rest = Rest(WEIGHTS);
+    (0..HEADS).map(|_| Head::read(&mut rest)).collect()
+});
 
 /// Above 0 it follows rather than not.
 pub(super) fn score(local: &Local, claim: &str, evidence: &str) -> Result<f32, EmbedError> {
     let pair = Pair::of(claim, evidence)?;
-    let head = &*HEAD;
-    let states = local.states(&pair.tokens, &mut |joint, states| match joint.checked_sub(1) {
-        None => head.mark_sides(&pair.sides, states),
-        Some(adapter) => head.adapt(adapter, states),
-    })?;
-    Ok(head.judge(&pair.sides, &states))
+    let (mut sum, mut count) = (0.0, 0.0);
+    for head in READ.iter() {
+        let states = local.states(&pair.tokens, &mut |joint, states| match joint.checked_sub(1) {
+            None => head.mark_sides(&pair.sides, states),
+            Some(adapter) => head.adapt(adapter, states),
+        })?;
+        sum += head.judge(&pair.sides, &states);
+        count += 1.0;
+    }
+    Ok(sum / count)
 }
 
 /// Evidence and claim as one text.
@@ -86,13 +98,13 @@ struct Head {
     sides: Vec<f32>,
     down: Vec<Layer>,
     up: Vec<Layer>,
+    alignment: Alignment,
     first: Layer,
     last: Layer,
 }
 
 impl Head {
-    fn read(bytes: &[u8]) -> Self {
-        let mut rest = Rest(bytes);
+    fn read(rest: &mut Rest<'_>) -> Self {
         let sides = rest.floats(4 * WIDTH);
         let down: Vec<_> = (0..ADAPTERS).map(|_| rest.matrix(WIDTH, NARROW)).collect();
         let down_bias = rest.floats(ADAPTERS * NARROW);
@@ -102,9 +114,11 @@ impl Head {
             let biases = biases.chunks_exact(columns).map(<[f32]>::to_vec);
             matrices.into_iter().zip(biases).map(|(matrix, bias)| Layer { columns, matrix, bias }).collect()
         };
-        let first = Layer { columns: HIDDEN, matrix: rest.matrix(3 * WIDTH, HIDDEN), bias: rest.floats(HIDDEN) };
+        let alignment = Alignment::read(rest);
+        let pooled = 3 * WIDTH + 2 * COMPARED;
+        let first = Layer { columns: HIDDEN, matrix: rest.matrix(pooled, HIDDEN), bias: rest.floats(HIDDEN) };
         let last = Layer { columns: 1, matrix: rest.floats(HIDDEN), bias: rest.floats(1) };
-        Self { sides, down: layers(down, &down_bias, NARROW), up: layers(up, &up_bias, WIDTH), first, last }
+        Self { sides, down: layers(down, &down_bias, NARROW), up: layers(up, &up_bias, WIDTH), alignment, first, last }
     }
 
     fn mark_sides(&self, sides: &[usize], states: &mut [f32]) {
@@ -127,20 +141,13 @@ impl Head {
         }
     }
 
-    /// From the first token, and the mean and the most of those of the claim.
+    /// From the first token, and the mean and the most of those of the claim, as they are and as they compare.
     fn judge(&self, sides: &[usize], states: &[f32]) -> f32 {
         let mut pooled = states.get(..WIDTH).unwrap_or_default().to_vec();
-        let (mut sum, mut most, mut count) = (vec![0.0_f32; WIDTH], vec![-1e4_f32; WIDTH], 0.0_f32);
-        for (side, state) in sides.iter().zip(states.chunks_exact(WIDTH)).filter(|(side, _)| *side % 2 == 1) {
-            debug_assert!(*side < 4);
-            count += 1.0;
-            for ((sum, most), value) in sum.iter_mut().zip(&mut most).zip(state) {
-                *sum += value;
-                *most = most.max(*value);
-            }
-        }
-        pooled.extend(sum.iter().map(|sum| sum / count.max(1.0)));
-        pooled.extend(most);
+        let of_claim = sides.iter().zip(states.chunks_exact(WIDTH)).filter(|(side, _)| *side % 2 == 1);
+        pool(of_claim.map(|(_, state)| state), WIDTH, &mut pooled);
+        let compared = self.alignment.compare(sides, states);
+        pool(compared.chunks_exact(COMPARED), COMPARED, &mut pooled);
         let (mut hidden, mut score) = (Vec::new(), Vec::new());
         self.first.apply(&pooled, &mut hidden);
         for value in &mut hidden {
@@ -149,6 +156,85 @@ impl Head {
         self.last.apply(&hidden, &mut score);
         score.first().copied().unwrap_or(f32::MIN)
     }
+}
+
+/// The mean and the most of some rows.
+fn pool<'r>(rows: impl Iterator<Item = &'r [f32]>, width: usize, pooled: &mut Vec<f32>) {
+    let (mut sum, mut most, mut count) = (vec![0.0_f32; width], vec![-1e4_f32; width], 0.0_f32);
+    for row in rows {
+        count += 1.0;
+        for ((sum, most), value) in sum.iter_mut().zip(&mut most).zip(row) {
+            *sum += value;
+            *most = most.max(*value);
+        }
+    }
+    pooled.extend(sum.iter().map(|sum| sum / count.max(1.0)));
+    pooled.extend(most);
+}
+
+/// Which words of the evidence a word of the claim is held against, and what comes of it.
+struct Alignment {
+    asked: Layer,
+    offered: Layer,
+    given: Layer,
+    own: Layer,
+    compared: Layer,
+}
+
+impl Alignment {
+    fn read(rest: &mut Rest<'_>) -> Self {
+        let mut layer = || Layer { columns: ALIGNED, matrix: rest.matrix(WIDTH, ALIGNED), bias: vec![0.0; ALIGNED] };
+        let (asked, offered, given, own) = (layer(), layer(), layer(), layer());
+        let matrix = rest.matrix(4 * ALIGNED, COMPARED);
+        let compared = Layer { columns: COMPARED, matrix, bias: rest.floats(COMPARED) };
+        Self { asked, offered, given, own, compared }
+    }
+
+    /// A row for each token of the claim.
+    fn compare(&self, sides: &[usize], states: &[f32]) -> Vec<f32> {
+        let (mut offered, mut given) = (Vec::new(), Vec::new());
+        let (mut asked, mut own, mut row, mut out) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
+        let of =
+            |wanted: usize| sides.iter().zip(states.chunks_exact(WIDTH)).filter(move |(side, _)| *side % 2 == wanted);
+        for (_, state) in of(0) {
+            self.offered.apply(state, &mut row);
+            offered.extend_from_slice(&row);
+            self.given.apply(state, &mut row);
+            given.extend_from_slice(&row);
+        }
+        for (_, state) in of(1) {
+            self.asked.apply(state, &mut asked);
+            self.own.apply(state, &mut own);
+            let found = attended(&asked, &offered, &given);
+            let pairs = || own.iter().zip(&found);
+            let products = pairs().map(|(own, found)| own * found);
+            let distances = pairs().map(|(own, found)| (own - found).abs());
+            let all: Vec<f32> = own.iter().chain(&found).copied().chain(products).chain(distances).collect();
+            self.compared.apply(&all, &mut row);
+            out.extend(row.iter().map(|value| gelu(*value)));
+        }
+        out
+    }
+}
+
+/// The mean of what is given, each look weighing it by how far what is offered is what was asked for.
+fn attended(asked: &[f32], offered: &[f32], given: &[f32]) -> Vec<f32> {
+    const WIDE: usize = ALIGNED / LOOKS;
+    #[expect(clippy::cast_precision_loss, reason = "a small constant")]
+    let scale = (WIDE as f32).sqrt().recip();
+    let mut found = vec![0.0_f32; ALIGNED];
+    for (look, (asked, found)) in asked.chunks_exact(WIDE).zip(found.chunks_exact_mut(WIDE)).enumerate() {
+        let part = |row: &[f32]| row.get(look * WIDE..(look + 1) * WIDE).unwrap_or_default().to_vec();
+        let fit = |row: &[f32]| part(row).iter().zip(asked).map(|(one, other)| one * other).sum::<f32>() * scale;
+        let fits: Vec<f32> = offered.chunks_exact(ALIGNED).map(fit).collect();
+        let most = fits.iter().copied().fold(f32::MIN, f32::max);
+        let weights: Vec<f32> = fits.iter().map(|fit| (fit - most).exp()).collect();
+        let all: f32 = weights.iter().sum();
+        for (weight, row) in weights.iter().zip(given.chunks_exact(ALIGNED)) {
+            found.iter_mut().zip(part(row)).for_each(|(sum, value)| *sum += weight / all * value);
+        }
+    }
+    found
 }
 
 /// What is left of the file. One that is too short gives zeros; a test reads the one there is to its end.
@@ -162,12 +248,12 @@ impl Rest<'_> {
         read.chain(std::iter::repeat(0.0)).take(count).collect()
     }
 
-    /// Eight bits each, with a scale for each column.
+    /// Four bits each, two in a byte, with a scale for each column.
     fn matrix(&mut self, rows: usize, columns: usize) -> Vec<f32> {
         let scales = self.floats(columns);
-        let (head, rest) = self.0.split_at(self.0.len().min(rows * columns));
+        let (head, rest) = self.0.split_at(self.0.len().min(rows * columns / 2));
         self.0 = rest;
-        let small = head.iter().map(|byte| f32::from(byte.cast_signed()));
+        let small = head.iter().flat_map(|byte| [byte & 15, byte >> 4]).map(|four| f32::from(four) - 8.0);
         small.zip(scales.iter().cycle()).map(|(small, scale)| small * scale).collect()
     }
 }
@@ -190,10 +276,12 @@ mod tests {
 
     #[test]
     fn the_file_is_read_to_its_end() {
-        let per_adapter = 4 * (NARROW + WIDTH) + 2 * WIDTH * NARROW + 4 * (NARROW + WIDTH);
-        let head = 4 * HIDDEN + 3 * WIDTH * HIDDEN + 4 * HIDDEN + 4 * HIDDEN + 4;
-        assert_eq!(WEIGHTS.len(), 4 * 4 * WIDTH + ADAPTERS * per_adapter + head);
-        assert_eq!((HEAD.down.len(), HEAD.up.len()), (ADAPTERS, ADAPTERS));
+        let matrix = |rows: usize, columns: usize| 4 * columns + rows * columns / 2;
+        let adapter = matrix(WIDTH, NARROW) + matrix(NARROW, WIDTH) + 4 * (NARROW + WIDTH);
+        let alignment = 4 * matrix(WIDTH, ALIGNED) + matrix(4 * ALIGNED, COMPARED) + 4 * COMPARED;
+        let end = matrix(3 * WIDTH + 2 * COMPARED, HIDDEN) + 4 * (2 * HIDDEN + 1);
+        assert_eq!(WEIGHTS.len(), HEADS * (4 * 4 * WIDTH + ADAPTERS * adapter + alignment + end));
+        assert_eq!((READ.len(), READ[0].down.len(), READ[1].up.len()), (HEADS, ADAPTERS, ADAPTERS));
     }
 
     #[test]

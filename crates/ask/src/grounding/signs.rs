@@ -1,5 +1,5 @@
-//! What speaks for a claim or against it without being proof: each sign has a weight, which data/grounding/weigh.py has
-//! found together with that of the score of [`super::entailment`].
+//! What speaks for a claim or against it without being proof: data/grounding/weigh.py has found what each sign means
+//! together with the others and the score of [`super::entailment`].
 
 use super::Flaw;
 use super::facts::{Facts, Token, TokenKind};
@@ -7,6 +7,7 @@ use super::lexicon::{
     DETERMINERS, HEDGES, JUDGING, KEPT_LIMITS, LIMITS, NEGATIONS, REPORTS, STOP_WORDS, STRONG, Unit, unit_of,
 };
 use super::order;
+use super::overlap;
 use super::support;
 use super::words::{are_contrary, are_forms, denials};
 
@@ -30,6 +31,18 @@ pub(super) enum Kind {
     Denials,
     Words,
     Unknown,
+    ShareUnknown,
+    OneUnknown,
+    Ordered,
+    OrderedAll,
+    Run,
+    Pieces,
+    Dropped,
+    Limits,
+    Limited,
+    DenialsApart,
+    Length,
+    LengthShown,
 }
 
 #[derive(Debug)]
@@ -53,6 +66,7 @@ pub(super) fn signs(claimed: &Facts, shown: &Facts, evidence: &str, pointer: &st
     let turned = turns.iter().find_map(|turn| turn.clone().err()).filter(|_| odd);
     let [denied, contrary, swapped] = turns;
     let support = support::measure(claimed, shown, evidence, pointer);
+    let overlap = overlap::measure(claimed, shown);
     vec![
         flaw(Kind::Turned, turned.map_or(Ok(()), Err)),
         flaw(Kind::Denied, denied),
@@ -71,6 +85,18 @@ pub(super) fn signs(claimed: &Facts, shown: &Facts, evidence: &str, pointer: &st
         count(Kind::Denials, to_f32(denials(claimed))),
         count(Kind::Words, to_f32(support.words)),
         count(Kind::Unknown, to_f32(support.unknown)),
+        count(Kind::ShareUnknown, overlap.share_unknown),
+        count(Kind::OneUnknown, f32::from(u8::from(overlap.one_unknown))),
+        count(Kind::Ordered, overlap.ordered),
+        count(Kind::OrderedAll, overlap.ordered_all),
+        count(Kind::Run, overlap.run),
+        count(Kind::Pieces, overlap.pieces),
+        count(Kind::Dropped, overlap.dropped),
+        count(Kind::Limits, overlap.limits),
+        count(Kind::Limited, overlap.limited),
+        count(Kind::DenialsApart, overlap.denials),
+        count(Kind::Length, overlap.length),
+        count(Kind::LengthShown, overlap.length_shown),
     ]
 }
 

@@ -67,7 +67,7 @@ fn clauses(claimed: &Facts) -> Vec<Vec<&str>> {
     clauses
 }
 
-fn alike(one: &str, other: &str) -> bool {
+pub(super) fn alike(one: &str, other: &str) -> bool {
     let (short, long) = if one.len() < other.len() { (one, other) } else { (other, one) };
     one == other
         || (short.len() >= ABBREVIATED && long.starts_with(short))
