@@ -1,4 +1,4 @@
-//! Projects of two, five and fifty thousand files: the first question, the index after a change, questions and memory.
+//! Projects of two, five and thirty-five thousand files: the first question, the index after a change, questions and memory.
 
 use std::fs::{self, OpenOptions};
 use std::io::Write as _;
@@ -18,7 +18,7 @@ use crate::talk;
 
 const NEVER_INDEXED_FILES: u32 = 2000;
 const FILES: u32 = 5000;
-const COPIES: u32 = 10;
+const COPIES: u32 = 7;
 
 /// Of a level in each round; before the first some that do not count.
 const QUESTIONS: u64 = 100;
