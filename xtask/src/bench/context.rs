@@ -1,7 +1,7 @@
 //! `cargo xtask bench context`: the context index as it is shipped, on projects that grow.
 //!
-//! The large project is the small one seven times: what has the same text in the same place is embedded once, but every
-//! copy has its rows, its words and its line in the matrix, so a question costs what it costs.
+//! Both projects are copies of one part: what has the same text in the same place is embedded once, but every copy has
+//! its rows, its words and its line in the matrix, so a question costs what it costs.
 
 mod embedding;
 mod projects;

@@ -10,7 +10,7 @@ use anyhow::Context as _;
 pub(super) const FILES: u32 = 52_000;
 
 /// In each file of a project, and each long enough to be found by itself.
-pub(super) const FUNCTIONS_IN_A_FILE: u32 = 2;
+const FUNCTIONS_IN_A_FILE: u32 = 2;
 const LINES_IN_A_FUNCTION: u32 = 12;
 
 const FILES_IN_A_FOLDER: u32 = 13;

@@ -2,6 +2,7 @@
 
 use std::fs::{self, OpenOptions};
 use std::io::Write as _;
+use std::ops::Range;
 use std::path::Path;
 use std::process::{Command, Stdio};
 use std::thread;
@@ -17,8 +18,10 @@ use crate::bench::tree;
 use crate::talk;
 
 const NEVER_INDEXED_FILES: u32 = 2000;
-const FILES: u32 = 5000;
-const COPIES: u32 = 7;
+/// The small project is so many copies of a part of so many files, the large one so many.
+const FILES_IN_A_PART: u32 = 1000;
+const FEW_PARTS: u32 = 5;
+const MANY_PARTS: u32 = 35;
 
 /// Of a level in each round; before the first some that do not count.
 const QUESTIONS: u64 = 100;
@@ -63,20 +66,21 @@ pub(super) fn measure(binary: &Path, folder: &Path, rounds: u32) -> anyhow::Resu
     let first_question_ms =
         median_of(rounds, |round| first_question(binary, &new, &folder.join(format!("new-{round}"))))?;
     let (tree, state) = (folder.join("tree"), folder.join("state"));
-    tree::plant_project(&tree.join("part_0"), FILES)?;
+    plant_parts(&tree, 0..FEW_PARTS)?;
     let (indexed, _) = index(binary, &tree, &state)?;
     let changed = tree.join("part_0/changed.rs");
     let one_change_ms = median_of(rounds, |round| one_change(binary, &tree, &state, &changed, round))?;
     let small = questions(binary, &tree, &state, rounds, indexed.chunks)?;
-    for copy in 1..COPIES {
-        tree::plant_project(&tree.join(format!("part_{copy}")), FILES)?;
-    }
+    plant_parts(&tree, FEW_PARTS..MANY_PARTS)?;
     let (indexed, indexing_peak_mb) = index(binary, &tree, &state)?;
-    ensure!(indexed.embedded < u64::from(FILES), "copies were embedded again: {indexed:?}");
+    ensure!(indexed.embedded < u64::from(FILES_IN_A_PART), "copies were embedded again: {indexed:?}");
     let large = questions(binary, &tree, &state, rounds, indexed.chunks)?;
-    let (few, many) = (u64::from(FILES * tree::FUNCTIONS_IN_A_FILE), small.chunks * u64::from(COPIES));
-    ensure!(small.chunks >= few && large.chunks >= many, "fewer chunks than functions: {small:?}, {large:?}");
+    ensure!(small.chunks >= 10_000 && large.chunks >= 100_000, "fewer chunks than are said: {small:?}, {large:?}");
     Ok(Projects { first_question_ms, one_change_ms, small, large, indexing_peak_mb })
+}
+
+fn plant_parts(tree: &Path, parts: Range<u32>) -> anyhow::Result<()> {
+    parts.into_iter().try_for_each(|part| tree::plant_project(&tree.join(format!("part_{part}")), FILES_IN_A_PART))
 }
 
 fn median_of(rounds: u32, measure: impl FnMut(u32) -> anyhow::Result<f64>) -> anyhow::Result<f64> {
