@@ -4,12 +4,14 @@
 //! counts, too. Nothing is called here, and no argument is made up.
 
 mod bm25;
+mod deed;
 mod fill;
 mod lexicon;
 mod parameter;
 mod pattern;
 mod question;
 mod refusal;
+mod request;
 mod span;
 mod tool;
 mod unused;
@@ -44,10 +46,15 @@ const MEANING: [f64; 3] = [0.5, 0.2, 0.2];
 const WORDS: f64 = 0.3;
 /// The question spells the tool's name.
 const SPELLED: f64 = 1.0;
-const VERBS_AGREE: f64 = 0.05;
-const VERBS_DIFFER: f64 = -0.07;
+/// The question asks for what the tool does, or for something else.
+const VERBS_AGREE: f64 = 0.1;
+const VERBS_DIFFER: f64 = -0.14;
+/// Of both, where the question does not ask in so many words.
+const VERBS_GUESSED: f64 = 0.5;
 /// The first telling word is in the tool's name.
 const HEAD: f64 = 0.08;
+/// What the request is about is in the tool's name.
+const OBJECT: f64 = 0.08;
 const FIT: f64 = 0.1;
 const MISSING: f64 = -0.1;
 /// Missing arguments beyond this make nothing worse.
@@ -153,6 +160,8 @@ struct Ranked<'p> {
 impl Planner {
     /// Embeds what the tools say of themselves.
     pub async fn new(offers: Vec<Offer>, embedder: Arc<dyn Embedder>) -> Result<Self, EmbedError> {
+        let followed = |offer: Offer| Offer { input_schema: parameter::followed(&offer.input_schema), ..offer };
+        let offers: Vec<Offer> = offers.into_iter().map(followed).collect();
         let texts: Vec<Texts> = offers.iter().map(Texts::of).collect();
         let ordinary = embedder.embed(&ORDINARY_REQUESTS).await?;
         let embedded: Vec<String> = texts.iter().flat_map(|texts| texts.embedded.iter().cloned()).collect();
@@ -171,17 +180,19 @@ impl Planner {
 
     /// `today` is for dates that do not say their year, and for "tomorrow".
     pub async fn plan(&self, query: &str, today: Date) -> Result<Plan, EmbedError> {
-        let wording = Wording::new(query);
+        let question = Question::new(query);
+        let wording = Wording::new(query, &question);
         let embedded = self.embedder.embed(std::slice::from_ref(&wording.of_project)).await?;
         let vector = embedded.into_iter().next().unwrap_or_default();
-        let ranked = self.rank(query, &wording, &vector, today);
+        let ranked = self.rank(&question, &wording, &vector, today);
         let choice = self.choose(&wording, ranked.first());
         Ok(Plan { choice, candidates: ranked.into_iter().take(SHOWN).map(Ranked::shown).collect() })
     }
 
     /// The names of so many tools, the nearest first.
     pub async fn nearest(&self, query: &str, count: usize) -> Result<Vec<String>, EmbedError> {
-        let wording = Wording::new(query);
+        let question = Question::new(query);
+        let wording = Wording::new(query, &question);
         let embedded = self.embedder.embed(std::slice::from_ref(&wording.of_project)).await?;
         let vector = embedded.into_iter().next().unwrap_or_default();
         let near = self.by_texts(&wording, &vector).into_iter().take(count);
@@ -191,10 +202,13 @@ impl Planner {
     /// All of them by what they say of themselves, the nearest first.
     fn by_texts(&self, wording: &Wording, vector: &[f32]) -> Vec<(usize, Parts, f64)> {
         let words = self.words.scores(&wording.lexical);
+        // What is asked for is what some tool is about, and so the others are not the right ones.
+        let is_known = wording.request.is_sure() && self.tools.iter().any(|tool| wording.concerns(tool) >= 1.0);
         let mut best: Vec<(usize, Parts, f64)> = (0..self.tools.len())
             .map(|at| {
                 let (meaning, likeness) = self.meaning(at, vector);
                 let (name, verb) = wording.speaks_of(&self.tools[at]);
+                let name = if is_known && wording.concerns(&self.tools[at]) == 0.0 { name - OBJECT } else { name };
                 (at, Parts { meaning, words: WORDS * words[at], name, verb, ..Parts::default() }, likeness)
             })
             .collect();
@@ -203,15 +217,24 @@ impl Planner {
     }
 
     /// The best, with their arguments.
-    fn rank(&self, query: &str, wording: &Wording, vector: &[f32], today: Date) -> Vec<Ranked<'_>> {
+    fn rank(&self, question: &Question, wording: &Wording, vector: &[f32], today: Date) -> Vec<Ranked<'_>> {
         let best = self.by_texts(wording, vector);
-        let question = Question::new(query);
         let filled = |(at, parts, likeness): (usize, Parts, f64)| {
             let tool = &self.tools[at];
-            let filling = fill(&question, tool, today);
+            let filling = fill(question, tool, today);
             let arguments = FIT * filling.fit(tool) + MISSING * to_f64(filling.missing.len().min(MISSING_MAX));
-            let unused = UNUSED * unused::share(&question, tool, &filling);
-            Ranked { parts: Parts { arguments, unused, ..parts }, tool, usual: &self.usual[at], likeness, filling }
+            let unused = UNUSED * unused::share(question, tool, &filling);
+            // What is emptied is deleted, if only a part of something.
+            let empties = filling.empties();
+            let verb = if empties { parts.verb.max(VERBS_AGREE) } else { parts.verb };
+            let name = parts.name + if empties { OBJECT } else { 0.0 };
+            Ranked {
+                parts: Parts { name, verb, arguments, unused, ..parts },
+                tool,
+                usual: &self.usual[at],
+                likeness,
+                filling,
+            }
         };
         let mut ranked: Vec<Ranked<'_>> = best.into_iter().take(FILLED).map(filled).collect();
         ranked.sort_by(|one, other| other.parts.sum().total_cmp(&one.parts.sum()));
@@ -261,6 +284,10 @@ impl Ranked<'_> {
 }
 
 impl Filling {
+    fn empties(&self) -> bool {
+        self.arguments.values().any(|value| value == "")
+    }
+
     /// Share of the required parameters that the question gives, by how sure that is; half for a tool that requires
     /// nothing, unless it took something.
     fn fit(&self, tool: &Tool) -> f64 {

@@ -6,6 +6,7 @@
 mod assign;
 mod choices;
 mod chunks;
+mod emptied;
 mod lists;
 mod named;
 mod nearby;
@@ -14,6 +15,7 @@ mod render;
 mod rest;
 mod serve;
 mod switches;
+mod typed;
 
 #[cfg(test)]
 mod tests;
@@ -65,7 +67,13 @@ pub(super) enum From {
 impl Evidence {
     const NAMED: Self = Self { strength: 1.0, hardness: 1.0, from: From::Whole };
     const LISTED: Self = Self { strength: 1.0, hardness: 0.0, from: From::Value };
+    const LISTED_IN_WORDS: Self = Self { hardness: 1.0, ..Self::LISTED };
+    const LISTED_IN_PART: Self = Self { hardness: 0.2, ..Self::LISTED };
+    /// Several values that belong together as the parameter wants them.
+    const STRUCTURED: Self = Self { hardness: 0.5, ..Self::LISTED };
     const GUESSED: Self = Self { strength: 0.5, hardness: 0.0, from: From::Value };
+    /// Words that the question says beside the parameter's name.
+    const BESIDE_NAME: Self = Self { strength: 0.8, hardness: 0.0, from: From::Value };
     const WEAK: Self = Self { strength: 0.0, hardness: 0.0, from: From::Value };
     const LIST: Self = Self { strength: 1.0, hardness: 0.0, from: From::Whole };
     const REST: Self = Self { strength: 0.5, hardness: 0.0, from: From::Rest };
@@ -75,7 +83,8 @@ impl Evidence {
         match found {
             Found::Json(_) => Self::NAMED,
             Found::Url | Found::Email => sure(1.0),
-            Found::Path | Found::Code | Found::Zone => sure(0.5),
+            Found::Path | Found::Code => sure(0.5),
+            Found::Zone => sure(0.45),
             Found::Chunk { .. } => Self::WEAK,
             Found::Quoted
             | Found::Date(_)
@@ -110,6 +119,7 @@ fn fill_shape(question: &Question, tool: &Tool, shape: &Shape, today: Date) -> F
         free: question.spans.iter().collect(),
     };
     filler.by_name();
+    filler.emptied();
     filler.choices();
     filler.explained_numbers();
     filler.zones();
@@ -123,6 +133,7 @@ fn fill_shape(question: &Question, tool: &Tool, shape: &Shape, today: Date) -> F
     filler.lists_of_objects();
     filler.empty_lists();
     filler.objects();
+    filler.commands_of_given();
     filler.finish()
 }
 
@@ -168,11 +179,15 @@ impl<'a> Filler<'a> {
     fn finish(self) -> Filling {
         let mut filling = self.filling;
         let without = |each: &&Parameter| !filling.arguments.contains_key(&each.name);
+        let needed = |each: &Parameter| {
+            let is_given = |value: &&String| filling.arguments.values().any(|given| *given == value.as_str());
+            each.needed_by.iter().any(|value| is_given(&value))
+        };
         let mut missing: Vec<String> = self
             .shape
             .parameters
             .iter()
-            .filter(|each| each.required)
+            .filter(|each| each.required || needed(each))
             .filter(without)
             .map(|each| each.name.clone())
             .collect();

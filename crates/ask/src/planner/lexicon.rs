@@ -1,10 +1,11 @@
-//! General knowledge in tables: words by what they do, synonyms, verbs, units, currencies, cities, time zones.
+//! General knowledge in tables: words by what they do, synonyms, units, currencies, cities, time zones.
 //!
 //! The tables are text files, read once. Nothing in them is about any tool or any set of questions.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::LazyLock;
 
+use super::deed::Deed;
 use super::words::{Stems, stem};
 
 type Words = LazyLock<HashSet<&'static str>>;
@@ -24,6 +25,12 @@ pub(super) static GLUE: Words = LazyLock::new(|| list("glue").collect());
 pub(super) static LIMITS: Words = LazyLock::new(|| list("limit").collect());
 pub(super) static LIMITED: Words = LazyLock::new(|| list("limited").collect());
 pub(super) static ASKING: Words = LazyLock::new(|| list("asking").collect());
+/// In front of a noun, and no part of its name.
+pub(super) static ADJECTIVES: Words = LazyLock::new(|| list("adjective").collect());
+/// Behind a word that is no verb then.
+pub(super) static COMPOUNDS: Words = LazyLock::new(|| list("compound").collect());
+/// In front of a request, and no part of it.
+pub(super) static POLITE: Words = LazyLock::new(|| list("polite").collect());
 pub(super) static LIMITING: StemsOf = LazyLock::new(|| list("limiting").map(stem).collect());
 pub(super) static SWITCHING: StemsOf = LazyLock::new(|| list("switch").map(stem).collect());
 static UNIT_NAMES: StemsOf = LazyLock::new(|| list("unit").map(stem).collect());
@@ -55,12 +62,6 @@ static GROUPS: LazyLock<HashMap<&str, Vec<&Stems>>> = LazyLock::new(|| {
         groups.entry(stem).or_default().push(group);
     }
     groups
-});
-static VERBS: LazyLock<HashMap<String, Deed>> = LazyLock::new(|| {
-    let of = |(deed, verbs): (&str, &'static str)| {
-        Deed::named(deed).into_iter().flat_map(move |deed| verbs.split_whitespace().map(move |verb| (stem(verb), deed)))
-    };
-    keyed(include_str!("../../data/verbs.txt")).flat_map(of).collect()
 });
 static ROLES: LazyLock<HashMap<&str, Stems>> = LazyLock::new(|| {
     let of = |(word, roles): (&'static str, &str)| (word, roles.split_whitespace().map(stem).collect());
@@ -95,37 +96,6 @@ static ZONES_BY_PLACE: LazyLock<HashMap<String, &str>> = LazyLock::new(|| {
 pub(super) static ORDINARY_REQUESTS: LazyLock<Vec<String>> =
     LazyLock::new(|| lines(include_str!("../../data/requests.txt")).map(str::to_owned).collect());
 
-/// What a verb does to its object.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Deed {
-    Create,
-    Delete,
-    Update,
-    Read,
-    Complete,
-}
-
-impl Deed {
-    fn named(name: &str) -> Option<Self> {
-        let all = [Self::Create, Self::Delete, Self::Update, Self::Read, Self::Complete];
-        all.into_iter().find(|deed| deed.name() == name)
-    }
-
-    fn name(self) -> &'static str {
-        match self {
-            Self::Create => "create",
-            Self::Delete => "delete",
-            Self::Update => "update",
-            Self::Read => "read",
-            Self::Complete => "complete",
-        }
-    }
-
-    pub(super) fn of(word: &str) -> Option<Self> {
-        VERBS.get(&stem(word)).copied()
-    }
-}
-
 /// Other words for it, itself among them.
 pub(super) fn synonyms(stem: &str) -> impl Iterator<Item = &'static String> {
     GROUPS.get(stem).into_iter().flatten().copied().flatten()
@@ -134,6 +104,11 @@ pub(super) fn synonyms(stem: &str) -> impl Iterator<Item = &'static String> {
 /// Whether another word for it is among these.
 pub(super) fn has_synonym(stem: &str, among: &Stems) -> bool {
     synonyms(stem).any(|synonym| among.contains(synonym))
+}
+
+/// In lower case.
+pub(super) fn is_known_word(word: &str) -> bool {
+    GROUPS.contains_key(stem(word).as_str()) || OPENERS.contains(word) || Deed::is_verb(word)
 }
 
 /// Stems of parameter names that a value behind this word belongs to.
@@ -215,7 +190,7 @@ fn lines(text: &'static str) -> impl Iterator<Item = &'static str> {
 }
 
 /// Lines `key: value`.
-fn keyed(text: &'static str) -> impl Iterator<Item = (&'static str, &'static str)> {
+pub(super) fn keyed(text: &'static str) -> impl Iterator<Item = (&'static str, &'static str)> {
     lines(text).filter_map(|line| line.split_once(':')).map(|(key, value)| (key.trim(), value.trim()))
 }
 

@@ -1,12 +1,14 @@
 //! A parameter of a tool, read from its JSON Schema: what it is called, what it takes and which words speak of it.
 
 mod kind;
+mod refs;
 
 use std::collections::HashMap;
 
 use serde_json::{Map, Value};
 
 pub(super) use self::kind::Kind;
+pub(super) use self::refs::followed;
 use super::pattern::Pattern;
 use super::words::{Stems, StopWords, any_stem, split_identifier, spoken, stem, stems};
 use super::{Example, lexicon, tool};
@@ -42,6 +44,10 @@ pub(super) struct Parameter {
     pub(super) choices: Vec<OneOf>,
     /// Values that the description names in quotation marks.
     pub(super) named_values: Vec<String>,
+    /// They are all there are.
+    pub(super) is_closed: bool,
+    /// Values of other parameters with which it is required.
+    pub(super) needed_by: Vec<String>,
     /// "1 represents cleaning": numbers and stems of what they stand for.
     pub(super) explained: Vec<(String, Vec<String>)>,
     pub(super) minimum: Option<f64>,
@@ -115,11 +121,14 @@ impl Parameter {
         let format = schema["format"].as_str().map(str::to_owned);
         let is_text = matches!(of, Type::String | Type::Array);
         let kind = if is_text { Kind::of(&name_words, &description, format.as_deref()) } else { Kind::Any };
+        let named_values = if choices.is_empty() && is_text { quoted_values(&description) } else { Vec::new() };
         Self {
+            is_closed: kind == Kind::Category && named_values.len() > 1 && !gives_examples(&description),
+            needed_by: needed_by(&description),
             kind,
             description_set: description_stems(&description).difference(&name_set).cloned().collect(),
             units: units(&said, &description),
-            named_values: if choices.is_empty() && is_text { named_values(&description) } else { Vec::new() },
+            named_values,
             explained: explained(&description),
             minimum: schema["minimum"].as_f64(),
             maximum: schema["maximum"].as_f64(),
@@ -185,7 +194,10 @@ impl OneOf {
     }
 
     pub(super) fn named(value: Value, text: &str) -> Self {
-        Self { value, lower: text.to_lowercase(), stems: stems(text, StopWords::Kept) }
+        // Nobody says the ending of a file's name.
+        static ENDING: Pattern = Pattern::new(r"\.[a-z]{1,5}$");
+        let stems = stems(&ENDING.replace(text, ""), StopWords::Kept);
+        Self { value, lower: text.to_lowercase(), stems }
     }
 }
 
@@ -217,11 +229,30 @@ fn units(said: &str, description: &str) -> Stems {
     units
 }
 
-fn named_values(description: &str) -> Vec<String> {
+fn quoted_values(description: &str) -> Vec<String> {
     static VALUE: Pattern = Pattern::new(r#"'([^']{1,40})'|"([^"]{1,40})"|`([^`]{1,40})`"#);
     let value =
         |found: regex::Captures<'_>| (1..=3).find_map(|group| found.get(group)).map(|group| group.as_str().to_owned());
     VALUE.captures_iter(description).filter_map(value).collect()
+}
+
+fn gives_examples(description: &str) -> bool {
+    static EXAMPLE: Pattern =
+        Pattern::new(r"(?i)\be\.?g\b|\bexamples?\b|\bsuch as\b|\blike\b|\betc\b|\binstance\b|\.\.\.");
+    EXAMPLE.is_match(description)
+}
+
+/// "`write_file` only, and needed there".
+fn needed_by(description: &str) -> Vec<String> {
+    static NEEDED: Pattern = Pattern::new(r"(?i)\b(?:needed|required|mandatory)\b");
+    static BEHIND: Pattern = Pattern::new(r"(?i)^\s+(?:there|then|by|for|if|when|with|in)\b[^.;]*");
+    static FREELY: Pattern = Pattern::new(r"(?i)\b(?:not|un|isn't|never)\s*$");
+    let Some(needed) = NEEDED.find(description).filter(|found| !FREELY.is_match(&description[..found.start()])) else {
+        return Vec::new();
+    };
+    let Some(behind) = BEHIND.find(&description[needed.end()..]) else { return Vec::new() };
+    let before = quoted_values(&description[..needed.start()]);
+    if before.is_empty() { quoted_values(behind.as_str()) } else { before }
 }
 
 fn explained(description: &str) -> Vec<(String, Vec<String>)> {

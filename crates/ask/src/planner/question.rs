@@ -1,8 +1,10 @@
 //! A question as the filler looks at it: its words, its values, and which words stand around a value.
 
+use std::borrow::Cow;
 use std::ops::Range;
 
 use super::pattern::Pattern;
+use super::request::Request;
 use super::span::{self, Span};
 use super::words::{Stems, StopWords, lower_in_place, stem, stems};
 
@@ -21,6 +23,7 @@ pub(super) struct Question {
     pub(super) spans: Vec<Span>,
     /// What stands in quotation marks.
     pub(super) quoted: Vec<Span>,
+    pub(super) request: Request,
 }
 
 /// A word or a single sign.
@@ -50,13 +53,14 @@ pub(super) enum Values {
 
 impl Question {
     pub(super) fn new(text: &str) -> Self {
-        let text = without_quotes(text).to_owned();
+        let text = with_todo(without_quotes(text)).into_owned();
         let spans = span::spans(&text);
         let mut words = words(&text);
         for word in &mut words {
             word.in_value = spans.iter().any(|span| span.range.contains(&word.range.start));
         }
         Self {
+            request: Request::of(&text, &words, &spans),
             lower: lower_in_place(&text),
             stems: stems(&text, StopWords::Kept).into_iter().collect(),
             quoted: span::quoted(&text),
@@ -87,7 +91,8 @@ impl Question {
         distance = 0;
         for word in self.words.iter().filter(|word| word.range.start >= of.end) {
             match word.text.as_str() {
-                "." | "!" | "?" | ";" => break,
+                // A sentence ends, or what follows speaks of the value behind it.
+                "." | "!" | "?" | ";" | "based" | "starting" | "branched" | "branching" | "derived" | "forked" => break,
                 "," | "and" | "or" => distance += 3,
                 _ if skipped(word) => distance += 5,
                 _ => {
@@ -120,6 +125,14 @@ fn without_quotes(text: &str) -> &str {
         .into_iter()
         .find_map(|mark| text.strip_prefix(mark)?.strip_suffix(mark).filter(|inner| !inner.contains(mark)))
         .unwrap_or(text)
+}
+
+/// "a to do item" with the word that it is; only where the request is.
+pub(super) fn with_todo(text: &str) -> Cow<'_, str> {
+    static TO_DO: Pattern = Pattern::new(
+        r"(?i)^((?:[^\s:]+\s+){0,9}?(?:(?:an?|my|the|this|new|another|your|our|up|off)\s+)?)to-do\b|^((?:[^\s:]+\s+){0,4}(?:a|my|the|this|new|another|your|our)\s+)to do\b",
+    );
+    TO_DO.replace(text, "${1}${2}todo")
 }
 
 pub(super) fn words(text: &str) -> Vec<Word> {

@@ -1,30 +1,31 @@
 //! Whether the best tool fits at all. The weights are those of a logistic regression, rounded; see `cargo xtask eval toolsel`.
 
 use super::bm25::to_f64;
-use super::lexicon::Deed;
+use super::deed::Deed;
+use super::parameter::Kind;
 use super::wording::Wording;
 use super::{MISSING_MAX, Ranked};
 
 /// Below 0 the tool does not fit.
 mod sure {
-    pub(super) const UNUSUAL: f64 = 0.3;
-    pub(super) const COVER: f64 = 3.0;
+    pub(super) const UNUSUAL: f64 = 0.315;
+    pub(super) const COVER: f64 = 3.15;
     pub(super) const FIT: f64 = 2.0;
     pub(super) const MISSING: f64 = -1.1;
     pub(super) const FOREIGN: f64 = 6.0;
     pub(super) const LENGTH: f64 = 1.0;
-    pub(super) const QUESTION: f64 = -2.8;
+    pub(super) const QUESTION: f64 = -2.94;
     pub(super) const HARD: f64 = 2.5;
-    pub(super) const MIN: f64 = 3.1;
+    pub(super) const MIN: f64 = 3.2;
 }
 
 /// Below 0 question and tool speak of different things: a second test, where there are several tools to choose from.
 mod topic {
-    pub(super) const COVER: f64 = 0.14;
+    pub(super) const COVER: f64 = 0.15;
     pub(super) const TEXT: f64 = 0.37;
     pub(super) const FOREIGN: f64 = 0.2;
     pub(super) const HARD: f64 = 0.25;
-    pub(super) const MIN: f64 = 0.23;
+    pub(super) const MIN: f64 = 0.21;
 }
 
 /// What likeness between a tool and requests of all sorts is usual: some tools are near to anything.
@@ -37,7 +38,7 @@ pub(super) struct Usual {
 /// Why the best tool is not the right one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Unfit {
-    /// Deleting was asked for, and the tool reads or creates.
+    /// It does not do what was asked for.
     Opposite,
     Unlike,
 }
@@ -73,7 +74,7 @@ impl Unfit {
     pub(super) fn sentence(self, nearest: &str) -> String {
         match self {
             Self::Opposite => {
-                format!("The question asks to delete something, and the nearest tool, `{nearest}`, does not.")
+                format!("The nearest tool, `{nearest}`, does not do what the question asks for.")
             }
             Self::Unlike => format!("No tool fits the question; the nearest is `{nearest}`."),
         }
@@ -86,7 +87,7 @@ impl Ranked<'_> {
         if wording.spells(self.tool) {
             return Ok(());
         }
-        if wording.deed == Some(Deed::Delete) && matches!(self.tool.deed, Some(Deed::Read | Deed::Create)) {
+        if self.does_otherwise(wording) {
             return Err(Unfit::Opposite);
         }
         if wording.says_nothing() && self.filling.evidence.is_empty() {
@@ -97,20 +98,49 @@ impl Ranked<'_> {
         if features.sure() >= 0.0 && same_topic { Ok(()) } else { Err(Unfit::Unlike) }
     }
 
+    /// Says the name of a parameter, and its value.
+    fn names_parameter(&self, wording: &Wording) -> bool {
+        let is_named = |name: &String| self.filling.evidence.get(name).is_some_and(|evidence| evidence.strength >= 1.0);
+        let texts = self.tool.shape.parameters.iter().filter(|each| each.kind == Kind::Text && is_named(&each.name));
+        wording.request.is_sure() && texts.flat_map(|each| &each.name_set).any(|word| wording.names(word))
+    }
+
+    /// Says which of its commands is wanted.
+    fn names_command(&self) -> bool {
+        let is_named = |name: &String| self.filling.evidence.get(name).is_some_and(|evidence| evidence.hardness > 0.0);
+        let commands = self.tool.shape.parameters.iter().filter(|each| each.required && !each.choices.is_empty());
+        commands.map(|each| &each.name).any(is_named)
+    }
+
+    /// Deleting is asked for, or something that only few tools do, and this one does not.
+    fn does_otherwise(&self, wording: &Wording) -> bool {
+        let (asked, done) = (wording.request.deeds, self.tool.deeds);
+        let rare = [Deed::Transfer, Deed::Operate].iter().any(|deed| asked.is_only(*deed)) && wording.request.is_sure();
+        let says_verb = wording.request.verb.as_ref().is_some_and(|verb| self.tool.texts.contains(verb));
+        if rare {
+            return !done.meets(asked) && !says_verb;
+        }
+        let others = [Deed::Read, Deed::Search, Deed::Create, Deed::Update, Deed::Complete];
+        asked.has(Deed::Delete)
+            && !asked.meets(done)
+            && !self.filling.empties()
+            && others.iter().any(|deed| done.has(*deed))
+    }
+
     fn features(&self, wording: &Wording) -> Features {
         let ours = wording.speaks_of_project && self.tool.about_project;
-        let expected = ours || wording.asks_for_results_of(self.tool);
+        let expected = ours || wording.asks_for_results_of(self.tool) || self.names_command();
         let cover = wording.covers_name(self.tool);
         let hardest = self.filling.evidence.values().map(|evidence| evidence.hardness).fold(0.0, f64::max);
         let flag = |flag| if flag { 1.0 } else { 0.0 };
         Features {
             unusual: self.usual.exceeded_by(self.likeness),
-            cover: if expected { cover.max(0.5) } else { cover },
+            cover: if expected || self.names_parameter(wording) { cover.max(0.5) } else { cover },
             fit: self.filling.fit(self.tool),
             missing: to_f64(self.filling.missing.len().min(MISSING_MAX)),
             foreign: flag(wording.is_foreign),
             length: to_f64(wording.length.clamp(5, 20)).ln_1p(),
-            question: flag(wording.is_question && !expected),
+            question: flag(wording.is_question && !expected) * if hardest >= 0.5 { 0.5 } else { 1.0 },
             hard: if ours { 1.0 } else { hardest },
         }
     }

@@ -5,7 +5,9 @@ use countersign_index::{EmbedError, Embedder};
 use jiff::civil::date;
 use serde_json::{Value, json};
 
-use super::words::{StopWords, stems};
+use super::deed::Deed;
+use super::question::Question;
+use super::words::{StopWords, is_misspelt, stem, stems};
 use super::{Candidate, Choice, Offer, Plan, Planner};
 
 #[tokio::test]
@@ -23,6 +25,65 @@ async fn the_right_tool_is_called() {
         let Choice::Call { tool: called, arguments: given, .. } = &choice else { panic!("{question}: {choice:?}") };
         assert_eq!((called.as_str(), Value::from(given.clone())), (tool, arguments), "{question}");
         assert_eq!(candidates[0].tool, tool, "{question}");
+    }
+}
+
+#[test]
+fn what_is_asked_for() {
+    for (question, deeds) in [
+        ("add a task: delete the old bucket", "Create"),
+        ("todo: review the change", "Create"),
+        ("new best practice: review every change", "Create"),
+        ("remind me to close the window", "Create"),
+        ("take task 13 off the list", "Delete"),
+        ("task 6 was a mistake, throw it away", "Delete"),
+        ("the page is wrong: could you remove it?", "Delete"),
+        ("this relation should be deleted", "Delete"),
+        ("tick it off", "Complete"),
+        ("I finished task 3", "Complete"),
+        ("task 8 can be ticked off", "Complete"),
+        ("record task 5 as done", "Complete"),
+        ("un-add all files", "Undo"),
+        ("the finished tasks", "Read"),
+        ("commits since last week", "Read"),
+        ("what was deleted?", "Read"),
+        ("I'd like an overview of the tasks", "Read"),
+        ("where is it used?", "Search"),
+        ("git push /srv/app", "Transfer"),
+        ("restart the server", "Operate"),
+    ] {
+        let request = Question::new(question).request;
+        let deed = Deed::ALL.iter().find(|deed| request.deeds.is_only(**deed));
+        assert_eq!(deed.map(|deed| format!("{deed:?}")).as_deref(), Some(deeds), "{question}: {request:?}");
+    }
+}
+
+#[test]
+fn what_it_is_to_be_done_to() {
+    for (question, object) in [
+        ("remove the description from task 6", &["descript"][..]),
+        ("open a new branch feature/x in /srv/app", &["branch"]),
+        ("drop Vault from the graph", &[]),
+        ("which tasks are done?", &["task"]),
+    ] {
+        let stems: Vec<String> = object.iter().map(|word| stem(word)).collect();
+        let found = Question::new(question).request.object;
+        assert!(found.iter().zip(&stems).all(|(found, stem)| found.starts_with(stem)), "{question}: {found:?}");
+        assert_eq!(found.len(), stems.len(), "{question}: {found:?}");
+    }
+}
+
+#[test]
+fn what_is_misspelt() {
+    for (one, other, expected) in [
+        ("comit", "commit", true),
+        ("brnach", "branch", true),
+        ("statsu", "status", true),
+        ("status", "status", true),
+        ("state", "status", false),
+        ("mask", "task", false),
+    ] {
+        assert_eq!(is_misspelt(one, other), expected, "{one} {other}");
     }
 }
 

@@ -4,8 +4,10 @@ use std::collections::BTreeSet;
 
 use serde_json::Value;
 
-use super::lexicon::{Deed, OPENERS, STOP};
+use super::deed::{Deed, Deeds};
+use super::lexicon::{OPENERS, STOP};
 use super::parameter::{Shape, strings, text_of, walk};
+use super::request::object;
 use super::words::{Stems, StopWords, is_participle, parts, plain_words, spoken, stem, stems};
 use super::{Example, Offer};
 
@@ -24,8 +26,11 @@ pub(super) struct Tool {
     pub(super) shape: Shape,
     /// Names of required parameters.
     pub(super) required: Vec<String>,
-    pub(super) deed: Option<Deed>,
+    /// What it does, as far as its texts begin with it.
+    pub(super) deeds: Deeds,
     pub(super) name_stems: Stems,
+    /// Stems of what it does something to: those of its name that are no verbs, and the first words of its description.
+    pub(super) objects: Stems,
     /// Stems that a request for it may begin with: of its name, and of the verb that describes it.
     pub(super) heads: Stems,
     /// Stems of name and description.
@@ -52,13 +57,15 @@ impl Tool {
         let set = |text: &str| stems(text, StopWords::Dropped).into_iter().collect::<Stems>();
         let name_stems = set(&offer.name);
         let words = plain_words(&offer.description);
+        let shape = Shape::of_tool(&offer.input_schema, &offer.examples);
         let about_project = ["project", "codebase", "repo", "repository"];
         Self {
             name: offer.name.clone(),
             own_name: offer.name.rsplit("__").next().unwrap_or(&offer.name).to_owned(),
-            shape: Shape::of_tool(&offer.input_schema, &offer.examples),
+            objects: objects(&offer.name, &words),
+            deeds: deeds(&offer.name, &words, &shape),
+            shape,
             required: strings(&offer.input_schema["required"]).map(str::to_owned).collect(),
-            deed: active(&offer.name).iter().chain(words.iter().take(2)).find_map(|word| Deed::of(word)),
             heads: active(&offer.name).iter().chain(words.first()).map(|word| stem(word)).collect(),
             vocabulary: &name_stems | &set(&offer.description),
             name_stems,
@@ -97,6 +104,31 @@ impl Texts {
         };
         self.fields.iter().zip(FIELD_WEIGHTS).flat_map(of_field)
     }
+}
+
+/// The verb of its description, of its name, and of the commands that it takes.
+fn deeds(name: &str, description: &[String], shape: &Shape) -> Deeds {
+    let behind = |at: usize| description.iter().skip(at + 1).map(String::as_str);
+    let described = |at: usize| description.get(at).map(|verb| Deed::of_phrase(verb, behind(at))).unwrap_or_default();
+    let named = active(name).iter().map(|word| Deed::of(word)).find(|deeds| !deeds.is_empty());
+    let mut deeds = [described(0), named.unwrap_or_default(), described(1)]
+        .into_iter()
+        .find(|deeds| !deeds.is_empty())
+        .unwrap_or_default();
+    for choice in shape.parameters.iter().filter(|each| each.required).flat_map(|each| &each.choices) {
+        let verb = choice.stems.first().filter(|_| choice.stems.len() > 1);
+        deeds.add(verb.map(|verb| Deed::of(verb)).unwrap_or_default());
+    }
+    deeds
+}
+
+fn objects(name: &str, description: &[String]) -> Stems {
+    let own = name.rsplit("__").next().unwrap_or(name);
+    // "commit" is a thing, too, where it does not come first.
+    let is_thing = |(at, word): &(usize, String)| (*at > 0 || !Deed::is_verb(word)) && !STOP.contains(word.as_str());
+    let named = parts(own).into_iter().enumerate().filter(is_thing).map(|(_, word)| word);
+    let described: Vec<&str> = description.iter().skip(1).map(String::as_str).collect();
+    named.map(|word| stem(&word)).chain(object(&described)).collect()
 }
 
 /// Words of the name that may be verbs.

@@ -4,11 +4,15 @@ use serde_json::Value;
 
 use super::bm25::to_f64;
 use super::fill::{Filling, From};
+use super::parameter::{Kind, Type};
 use super::pattern::Pattern;
 use super::question::Question;
 use super::span::{Found, Measure, Span, Time, to_json};
 use super::tool::Tool;
 use super::words::{as_key, char_at, char_before};
+
+/// What a value counts that only went where no such value belongs.
+const MISPLACED: f64 = 0.7;
 
 /// From 0 to 1; half for what only the rest of the question holds, and `key=` that the tool does not have counts, too.
 pub(super) fn share(question: &Question, tool: &Tool, filling: &Filling) -> f64 {
@@ -21,7 +25,9 @@ pub(super) fn share(question: &Question, tool: &Tool, filling: &Filling) -> f64 
     }
     let (taken, rest) = (written(filling, |from| from != From::Rest), written(filling, |from| from == From::Rest));
     let unused = |span: &&Span| {
-        if is_taken(span, &taken, filling) {
+        if is_out_of_place(span, tool) {
+            MISPLACED
+        } else if is_taken(span, &taken, filling) {
             0.0
         } else if rest.contains(&span.text.to_lowercase()) {
             0.5
@@ -31,6 +37,14 @@ pub(super) fn share(question: &Question, tool: &Tool, filling: &Filling) -> f64 
     };
     let unused: f64 = values.iter().map(unused).sum::<f64>() + to_f64(strange);
     (unused / to_f64(values.len())).min(1.0)
+}
+
+/// An address for a tool that takes none.
+fn is_out_of_place(span: &Span, tool: &Tool) -> bool {
+    let takes = |kind: Kind| {
+        tool.shape.parameters.iter().any(|each| matches!(each.of, Type::String | Type::Array) && each.kind == kind)
+    };
+    span.found == Found::Url && !takes(Kind::Url)
 }
 
 /// Words in a question are often no values; these are.

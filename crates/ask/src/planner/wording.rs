@@ -1,12 +1,19 @@
 //! How a question is put: its verb, its first telling word, and what it is for the index of words.
 
+use super::deed::{Deed, Deeds};
 use super::fill::POLITE;
-use super::lexicon::{ASKING, Deed, OPENERS, STOP, has_synonym};
+use super::lexicon::{ASKING, OPENERS, STOP, has_synonym};
 use super::pattern::Pattern;
-use super::span::quoted;
+use super::question::{Question, Word};
+use super::request::{Certainty, Request};
+use super::span::{Found, Span};
 use super::tool::Tool;
-use super::words::{Stems, char_at, char_before, is_participle, is_word_char, parts, plain_words, stem};
-use super::{HEAD, SPELLED, VERBS_AGREE, VERBS_DIFFER};
+use super::words::{Stems, char_at, char_before, is_misspelt, is_word_char, parts, plain_words, stem};
+use super::{HEAD, OBJECT, SPELLED, VERBS_AGREE, VERBS_DIFFER, VERBS_GUESSED};
+
+/// Stems of verbs that any tool may have.
+const GENERAL: [&str; 12] =
+    ["add", "creat", "mak", "put", "delet", "remov", "updat", "set", "list", "read", "writ", "open"];
 
 /// A quoted value this long is the question itself.
 const QUOTED_SHARE_MAX: f64 = 0.6;
@@ -19,13 +26,15 @@ pub(super) struct Wording {
     pub(super) speaks_of_project: bool,
     /// Without quoted values, and without the verb of the request.
     pub(super) lexical: String,
-    pub(super) deed: Option<Deed>,
+    pub(super) request: Request,
     /// Stem of the first telling word, unless it only asks to see something.
     head: Option<String>,
     /// Stems without function words and numbers.
     stems: Stems,
     /// The same without general verbs, in their order.
     telling: Vec<String>,
+    /// Of those the ones outside of values, and in front of a text that follows a request: "add a task: …".
+    asking: Vec<String>,
     pub(super) is_question: bool,
     /// Mostly in a script that the embedded model does not know.
     pub(super) is_foreign: bool,
@@ -33,24 +42,26 @@ pub(super) struct Wording {
 }
 
 impl Wording {
-    pub(super) fn new(text: &str) -> Self {
-        static OUR: Pattern = Pattern::new(r"(?i)\bour\b");
-        static DO_WE: Pattern = Pattern::new(r"(?i)\b(?:do|did) we\b");
-        static OURS: Pattern = Pattern::new(r"(?i)\b(?:our|we|this project|this repo|this codebase|the codebase)\b");
-        let of_project = DO_WE.replace_all(&OUR.replace_all(text, "the project's"), "does the project").into_owned();
-        let words: Vec<String> = parts(text)
+    pub(super) fn new(text: &str, question: &Question) -> Self {
+        static OURS: Pattern = Pattern::new(
+            r"(?i)\b(?:our|we|this project|this repo|this codebase|the code ?base|the (?:source )?code|the sources?)\b",
+        );
+        let of_project = of_project(text);
+        let words: Vec<String> = parts(&question.text)
             .into_iter()
             .filter(|word| !STOP.contains(word.as_str()) && !word.chars().all(|c| c.is_ascii_digit()))
             .collect();
+        let request = question.request.clone();
         let foreign = text.chars().filter(|c| *c > '\u{24f}').count();
         Self {
-            lexical: lexical(&of_project),
-            speaks_of_project: OURS.is_match(text),
+            lexical: lexical(question),
+            speaks_of_project: OURS.is_match(text) || names_symbol(question),
             of_project,
-            deed: deed(text),
-            head: head(text),
+            head: if request.deeds.is_empty() { head(text) } else { request.verb.clone() },
+            request,
             stems: words.iter().map(|word| stem(word)).collect(),
             telling: words.iter().filter(|word| !OPENERS.contains(word.as_str())).map(|word| stem(word)).collect(),
+            asking: asking(question),
             is_question: is_question(text),
             is_foreign: foreign * 5 > text.chars().count(),
             length: text.split_whitespace().count(),
@@ -61,17 +72,41 @@ impl Wording {
     /// What name and verb of a tool are worth.
     pub(super) fn speaks_of(&self, tool: &Tool) -> (f64, f64) {
         let name = if self.spells(tool) { SPELLED } else { 0.0 };
-        let mut verb = match (self.deed, tool.deed) {
-            (Some(asked), Some(done)) if asked == done => VERBS_AGREE,
-            (Some(_), Some(_)) => VERBS_DIFFER,
-            (None, _) | (_, None) => 0.0,
+        let mut verb = if self.request.deeds.is_empty() || tool.deeds.is_empty() {
+            0.0
+        } else if self.request.deeds.meets(tool.deeds) {
+            VERBS_AGREE
+        } else if are_near(self.request.deeds, tool.deeds) {
+            0.0
+        } else {
+            VERBS_DIFFER
         };
-        // Nothing is deleted unless that was asked for.
-        if tool.deed == Some(Deed::Delete) && self.deed != Some(Deed::Delete) {
-            verb += VERBS_DIFFER;
+        if self.request.certainty == Certainty::Guessed {
+            verb *= VERBS_GUESSED;
         }
-        let head = self.head.as_ref().is_some_and(|head| tool.heads.contains(head));
-        (name + if head { HEAD } else { 0.0 }, verb)
+        // Nothing is deleted unless that was asked for, and nothing else than what was asked for.
+        let names_other = !self.request.object.is_empty() && self.concerns(tool) == 0.0;
+        if tool.deeds.is_only(Deed::Delete) && (!self.request.deeds.has(Deed::Delete) || names_other) {
+            verb += VERBS_DIFFER * VERBS_GUESSED;
+        }
+        // Many tools add something; only this one converts.
+        let head_worth = if self.request.is_sure() { HEAD / 2.0 } else { HEAD };
+        let says_much = |head: &&String| !GENERAL.contains(&head.as_str()) || !self.request.is_sure();
+        let head = self.head.as_ref().filter(says_much).is_some_and(|head| tool.heads.contains(head));
+        (name + if head { head_worth } else { 0.0 } + OBJECT * self.concerns(tool), verb)
+    }
+
+    /// How much of what the request is about the tool is about, the last word for one half.
+    pub(super) fn concerns(&self, tool: &Tool) -> f64 {
+        let is_object = |word: &String| {
+            tool.objects.contains(word)
+                || has_synonym(word, &tool.objects)
+                || tool.objects.iter().any(|object| is_misspelt(word, object))
+        };
+        let Some((last, others)) = self.request.object.split_last() else { return 0.0 };
+        let last = if is_object(last) { 1.0 } else { 0.0 };
+        let others = others.iter().any(is_object);
+        if others { f64::max(last, 0.5) } else { last }
     }
 
     /// Whether the tool's name stands there, and cannot be an ordinary word.
@@ -96,12 +131,25 @@ impl Wording {
 
     /// Share of the question's telling words that the tool's texts say.
     pub(super) fn covered_by(&self, tool: &Tool) -> f64 {
-        share(self.telling.iter().filter(|word| tool.texts.contains(*word)).count(), self.telling.len())
+        let says = |word: &&String| {
+            tool.texts.contains(*word)
+                || has_synonym(word, &tool.texts)
+                || tool.heads.iter().any(|head| alike(word, head))
+        };
+        // Nothing but a verb and values.
+        if self.asking.is_empty() && self.request.is_sure() {
+            return 1.0;
+        }
+        share(self.asking.iter().filter(says).count(), self.asking.len())
     }
 
     /// Whether it asks for what the tool's answers hold.
     pub(super) fn asks_for_results_of(&self, tool: &Tool) -> bool {
         self.telling.iter().any(|word| tool.results.contains(word))
+    }
+
+    pub(super) fn names(&self, stem: &str) -> bool {
+        self.asking.iter().any(|word| word == stem)
     }
 
     /// Nothing but general verbs and function words: "read it".
@@ -110,7 +158,7 @@ impl Wording {
     }
 
     fn says(&self, stem: &str) -> bool {
-        self.stems.contains(stem) || self.stems.iter().any(|other| alike(stem, other))
+        self.stems.contains(stem) || self.stems.iter().any(|other| alike(stem, other) || is_misspelt(stem, other))
     }
 }
 
@@ -125,42 +173,78 @@ fn share(part: usize, whole: usize) -> f64 {
     if whole == 0 { 0.0 } else { super::to_f64(part) / super::to_f64(whole) }
 }
 
-fn lexical(text: &str) -> String {
+/// "where is `MAX_RETRIES` used?" asks about a program, and that is the project's.
+fn names_symbol(question: &Question) -> bool {
+    static USED: Pattern = Pattern::new(
+        r"(?i)\b(?:used|usages?|defined|definitions?|references?|referenced|declared|called|occurrences?)\b",
+    );
+    let is_symbol = |span: &Span| span.found == Found::Identifier && !span.text.contains(['-', '#', '.']);
+    question.spans.iter().any(is_symbol) && USED.is_match(&question.text)
+}
+
+fn asking(question: &Question) -> Vec<String> {
+    let end = question.text.len() - payload(question).map_or(0, str::len);
+    let is_telling = |word: &&Word| {
+        !word.is_sign()
+            && !word.in_value
+            && word.range.start < end
+            && !STOP.contains(word.lower.as_str())
+            && !OPENERS.contains(word.lower.as_str())
+    };
+    let words = question.words.iter().filter(is_telling);
+    words
+        .flat_map(|word| parts(&word.lower))
+        .filter(|word| !STOP.contains(word.as_str()))
+        .map(|word| stem(&word))
+        .collect()
+}
+
+/// What is to be written, from its first word: "add a task: …", "a note saying …".
+fn payload(question: &Question) -> Option<&str> {
+    let Request { certainty, place, deeds, .. } = &question.request;
+    let writes = deeds.has(Deed::Create) || deeds.has(Deed::Update);
+    let label = question.text.find(": ").filter(|colon| place.end <= *colon);
+    let start = question.text.find(" saying ").map(|at| at + 8).or(label.map(|at| at + 2));
+    start.filter(|_| writes && *certainty != Certainty::Guessed).map(|start| &question.text[start..])
+}
+
+/// "our" and "we" are the project that we are in.
+fn of_project(text: &str) -> String {
+    static OUR: Pattern = Pattern::new(r"(?i)\bour\b");
+    static DO_WE: Pattern = Pattern::new(r"(?i)\b(?:do|did) we\b");
+    DO_WE.replace_all(&OUR.replace_all(text, "the project's"), "does the project").into_owned()
+}
+
+fn lexical(question: &Question) -> String {
     static REQUEST: Pattern =
         Pattern::new(r"(?i)^(?:(?:please|kindly|can you|could you)\s+)*(show|tell|give|get|see)\b");
-    let mut kept = text.to_owned();
-    for span in quoted(text).into_iter().rev() {
-        if super::to_f64(span.range.len()) < QUOTED_SHARE_MAX * super::to_f64(text.len()) {
-            kept.replace_range(span.range, " ");
-        }
+    let end = question.text.len() - payload(question).map_or(0, str::len);
+    let mut kept = question.text[..end].to_owned();
+    let is_short =
+        |span: &Span| super::to_f64(span.range.len()) < QUOTED_SHARE_MAX * super::to_f64(question.text.len());
+    for span in question.quoted.iter().rev().filter(|span| span.range.end <= end && is_short(span)) {
+        kept.replace_range(span.range.clone(), " ");
     }
     let verb = REQUEST.captures(&kept).and_then(|captures| captures.get(1)).map(|verb| verb.range());
     if let Some(verb) = verb {
         kept.replace_range(verb, "");
     }
-    kept
+    of_project(&kept)
 }
 
-/// "the finished tasks" are not to be finished.
-const DETERMINERS: [&str; 8] = ["all", "any", "every", "the", "my", "our", "these", "those"];
-
-fn deed(text: &str) -> Option<Deed> {
-    static NOTE: Pattern = Pattern::new(r"(?i)^\s*(?:todo|task|note|reminder|memo)\s*:");
-    if NOTE.is_match(text) {
-        return Some(Deed::Create);
-    }
-    let words = words_of_request(text);
-    let describes = |at: usize| {
-        let before = at.checked_sub(1).map(|before| words[before].as_str());
-        is_participle(&words[at]) && before.is_none_or(|word| DETERMINERS.contains(&word))
-    };
-    (0..words.len()).filter(|at| !describes(*at)).find_map(|at| Deed::of(&words[at]))
+/// What is added to a thing or taken from it changes it.
+fn are_near(asked: Deeds, done: Deeds) -> bool {
+    let changes = [Deed::Create, Deed::Delete, Deed::Complete, Deed::Undo];
+    let near = |one: Deeds, other: Deeds| one.has(Deed::Update) && changes.iter().any(|deed| other.has(*deed));
+    // What is found is shown.
+    let looks = |one: Deeds, other: Deeds| one.has(Deed::Read) && other.has(Deed::Search);
+    near(asked, done) || near(done, asked) || looks(asked, done) || looks(done, asked)
 }
 
 fn head(text: &str) -> Option<String> {
     let words = words_of_request(text);
     let first = words.iter().find(|word| !STOP.contains(word.as_str()))?;
-    (Deed::of(first) != Some(Deed::Read)).then(|| stem(first))
+    (!Deed::of(first).has(Deed::Read)).then(|| stem(first))
 }
 
 fn words_of_request(text: &str) -> Vec<String> {

@@ -1,5 +1,6 @@
 //! Text to words and stems, and small questions about text that regular expressions cannot ask.
 
+use std::cmp::Ordering;
 use std::collections::HashSet;
 use std::ops::Range;
 
@@ -116,6 +117,23 @@ pub(super) fn lower_in_place(text: &str) -> String {
 /// `finished`, `unstaged`: what something is rather than what is done, where it stands in front of a noun.
 pub(super) fn is_participle(word: &str) -> bool {
     word.len() > 4 && word.ends_with("ed")
+}
+
+/// The same up to one letter that is wrong, missing, too much or in the place of its neighbour; the first one is right.
+pub(super) fn is_misspelt(one: &str, other: &str) -> bool {
+    let (one, other) = (one.as_bytes(), other.as_bytes());
+    if one.len() < 5 || other.len() < 5 || one.len().abs_diff(other.len()) > 1 || one[0] != other[0] {
+        return false;
+    }
+    let start = one.iter().zip(other).take_while(|(one, other)| one == other).count();
+    let (one, other) = (&one[start..], &other[start..]);
+    let swapped =
+        || one.len() > 1 && other.len() > 1 && one[0] == other[1] && one[1] == other[0] && one[2..] == other[2..];
+    match one.len().cmp(&other.len()) {
+        Ordering::Equal => one.is_empty() || one[1..] == other[1..] || swapped(),
+        Ordering::Less => *one == other[1..],
+        Ordering::Greater => one[1..] == *other,
+    }
 }
 
 pub(super) fn is_word_char(c: char) -> bool {

@@ -20,6 +20,10 @@ const OPTIONAL_CONTEXT: f64 = 0.55;
 const OPTIONAL_CHUNK_CONTEXT: f64 = 1.0;
 const OPTIONAL_WORTH: f64 = 2.9;
 const OPTIONAL_TYPED_WORTH: f64 = 2.5;
+/// What a run of words loses where there is an identifier or something in quotation marks.
+const CHUNK_BESIDE_BETTER: f64 = 0.8;
+/// What a number gains in the clause that asks.
+const WITHIN_REQUEST: f64 = 1.0;
 /// Rounds of exchanging.
 const EXCHANGES: usize = 3;
 
@@ -50,7 +54,9 @@ impl<'a> Filler<'a> {
         }
         pairs.sort_by(|one, other| other.0.total_cmp(&one.0));
         for (number, at) in exchanged(&pairs, table.greedy(&pairs)) {
-            self.accept(table.open[number], &table.candidates[at].span);
+            let Candidate { span, context } = &table.candidates[at];
+            let is_named = context.speaks_of(table.open[number], span) >= OPTIONAL_CHUNK_CONTEXT;
+            self.accept(table.open[number], span, is_named);
         }
     }
 
@@ -62,7 +68,8 @@ impl<'a> Filler<'a> {
         let chunks = chunks.filter(|chunk| !overlaps_any(&chunk.range, &self.switched));
         let values = self.free.iter().map(|span| Cow::Borrowed(*span));
         let candidates: Vec<Candidate<'a>> = values.chain(chunks.map(Cow::Owned)).map(candidate).collect();
-        let is_open = |each: &&Parameter| each.is_number() || each.is_text() && each.choices.is_empty();
+        let is_open =
+            |each: &&Parameter| each.is_number() || each.is_text() && each.choices.is_empty() && !each.is_closed;
         let open: Vec<&Parameter> = self.open().into_iter().filter(is_open).collect();
         let digits = candidates.iter().filter(|each| matches!(each.span.found, Found::Number(_))).count();
         let numbers = open.iter().filter(|each| each.is_number() && each.required).count();
@@ -82,15 +89,26 @@ impl<'a> Filler<'a> {
         }
     }
 
-    fn accept(&mut self, parameter: &Parameter, span: &Span) {
+    /// `is_named`: the words around the value speak of the parameter.
+    fn accept(&mut self, parameter: &Parameter, span: &Span, is_named: bool) {
         if let Found::Chunk { fresh } = span.found {
             // The rest of the question is better, and nothing but the tool's own words is no term.
-            if parameter.kind == Kind::Text || parameter.kind == Kind::Term && fresh == 0.0 {
+            let asks = || self.question.words.iter().any(|word| ["how", "why"].contains(&word.lower.as_str()));
+            if parameter.kind == Kind::Text || parameter.kind == Kind::Term && (fresh == 0.0 || asks()) {
                 return;
             }
         }
-        let is_weak = span.found == Found::Url && parameter.kind == Kind::Path;
-        let evidence = if is_weak { Evidence::WEAK } else { Evidence::of(&span.found) };
+        let is_bare = span.found == Found::Quoted && !span.text.contains(['/', '.', '~', '\\']);
+        let is_weak = parameter.kind == Kind::Path && (is_bare || matches!(span.found, Found::Url | Found::Identifier));
+        // A name such as `LICENSE-MIT` may be a file's, one such as `MAX_RETRIES` is that of something in a program.
+        let is_weak = is_weak && !(span.found == Found::Identifier && span.text.contains('-'));
+        let is_chunk = matches!(span.found, Found::Chunk { .. });
+        let evidence = match (is_weak, is_chunk && is_named) {
+            (true, _) => Evidence::WEAK,
+            (false, _) if is_folder_for_file(parameter, span) || is_file_for_name(parameter, span) => Evidence::GUESSED,
+            (false, true) => Evidence::BESIDE_NAME,
+            (false, false) => Evidence::of(&span.found),
+        };
         self.set(parameter, render(parameter, span, self.question, self.today), evidence);
         self.used.push(span.range.clone());
         self.named.push(super::rest::with_names(self.question, span, parameter));
@@ -106,10 +124,18 @@ impl Table<'_> {
         let is_chunk = if let Found::Chunk { fresh } = span.found {
             // An id is not just any word.
             let chance = parameter.kind == Kind::Id && nearby < OPTIONAL_CONTEXT;
-            if chance || only_names(parameter, &span.text) {
+            let names_other = || {
+                let stems = stems(&span.text, StopWords::Kept);
+                let is_name = |stem: &String| {
+                    self.open.iter().any(|each| each.name != parameter.name && each.name_set.contains(stem))
+                };
+                parameter.kind == Kind::Any && stems.iter().all(is_name)
+            };
+            if chance || only_names(parameter, &span.text) || names_other() {
                 return None;
             }
             worth += 0.8 * fresh - 0.5 - if self.names_next_value(span) { 1.2 } else { 0.0 };
+            worth -= if self.has_better(parameter) { CHUNK_BESIDE_BETTER } else { 0.0 };
             true
         } else {
             false
@@ -117,6 +143,7 @@ impl Table<'_> {
         if matches!(span.found, Found::NumberWord(_)) && self.enough_digits && nearby < 2.0 {
             worth -= 1.2;
         }
+        let is_asked = span.number().is_some() && overlap(&span.range, &self.question.request.place);
         if !parameter.required {
             let typed = matches!(span.found, Found::Date(_) | Found::Url | Found::Email | Found::Time(_));
             let strong = worth >= OPTIONAL_WORTH || typed && worth >= OPTIONAL_TYPED_WORTH;
@@ -124,7 +151,19 @@ impl Table<'_> {
                 return None;
             }
         }
-        Some(worth + nearby - self.disorder(number, parameter, at) + if parameter.required { 1.0 } else { 0.0 })
+        let asked = if is_asked { WITHIN_REQUEST } else { 0.0 };
+        Some(worth + nearby + asked - self.disorder(number, parameter, at) + if parameter.required { 1.0 } else { 0.0 })
+    }
+
+    /// Something that is written as a name of its kind is.
+    fn has_better(&self, parameter: &Parameter) -> bool {
+        let is_name = |each: &&Candidate<'_>| {
+            let Span { found, text, .. } = &*each.span;
+            let from_root = || text.starts_with(['/', '~', '.']) || text.contains(':');
+            matches!(found, Found::Identifier | Found::Quoted) || *found == Found::Path && !from_root()
+        };
+        matches!(parameter.kind, Kind::Name | Kind::Any | Kind::Id)
+            && self.candidates.iter().filter(is_name).any(|each| serves(parameter, &each.span).is_some())
     }
 
     /// "the city code MUC": words in front of a value are its name.
@@ -203,6 +242,23 @@ fn exchanged(pairs: &[(f64, usize, usize)], mut assigned: BTreeMap<usize, usize>
         }
     }
     assigned
+}
+
+/// `~/code/site` is hardly a file.
+fn is_folder_for_file(parameter: &Parameter, span: &Span) -> bool {
+    static FILE: Pattern = Pattern::new(r"\.\w+$|[A-Z]\w*$|/\.\w");
+    let wants_file = parameter.kind == Kind::Path && parameter.said.contains("file");
+    let from_root = span.text.starts_with(['/', '~'])
+        || span.text.contains(":/")
+        || span.text.starts_with("./")
+        || span.text.starts_with("../");
+    span.found == Found::Path && wants_file && from_root && !FILE.is_match(&span.text)
+}
+
+/// `data.csv` is hardly anybody's name.
+fn is_file_for_name(parameter: &Parameter, span: &Span) -> bool {
+    static FILE: Pattern = Pattern::new(r"\w\.[A-Za-z]\w{0,5}$");
+    span.found == Found::Path && matches!(parameter.kind, Kind::Name | Kind::Text) && FILE.is_match(&span.text)
 }
 
 /// "a branch" for `branch_name`: nothing but the name.

@@ -6,8 +6,10 @@ use serde_json::Value;
 
 use super::{Evidence, Filler};
 use crate::planner::bm25::to_f64;
+use crate::planner::deed::Deed;
 use crate::planner::lexicon::{STOP, has_synonym};
 use crate::planner::parameter::{Kind, OneOf, Parameter, Type, text_of};
+use crate::planner::pattern::Pattern;
 use crate::planner::words::{Stems, find_whole};
 
 /// From here on the words of a value are all said.
@@ -39,17 +41,33 @@ impl Filler<'_> {
     }
 
     fn choose_one(&mut self, parameter: &Parameter) {
+        static EITHER: Pattern = Pattern::new(r"\b(?:or not|regardless|irrespective|no matter)\b");
         let question = self.question;
+        if EITHER.is_match(&question.lower) && !parameter.required {
+            return;
+        }
         let examples = Some(&parameter.example_words);
         let hit = best_choice(&parameter.choices, &question.lower, &question.stems, examples)
             .filter(|hit| hit.strength >= 1.0 || parameter.required);
+        if hit.as_ref().is_none_or(|hit| hit.strength < ALL_WORDS)
+            && let Some(choice) = self.choice_by_deed(parameter)
+        {
+            return self.set(parameter, choice.value.clone(), Evidence::LISTED);
+        }
         if let Some(hit) = hit {
             let by_example = parameter
                 .example_words
                 .get(&text_of(&hit.choice.value))
                 .is_some_and(|words| words.iter().any(|word| question.stems.contains(word)));
             let sure = hit.strength >= ALL_WORDS || by_example;
-            self.set(parameter, hit.choice.value.clone(), if sure { Evidence::LISTED } else { Evidence::GUESSED });
+            let evidence = match &hit {
+                // Several words are hardly there by chance.
+                _ if hit.strength >= ALL_WORDS && hit.choice.stems.len() > 1 => Evidence::LISTED_IN_WORDS,
+                _ if is_only_part(hit.choice, parameter, &question.stems) => Evidence::LISTED_IN_PART,
+                _ if sure => Evidence::LISTED,
+                _ => Evidence::GUESSED,
+            };
+            self.set(parameter, hit.choice.value.clone(), evidence);
             if hit.strength >= LITERALLY {
                 self.used.push(hit.at..hit.at + hit.choice.lower.len());
             }
@@ -57,6 +75,15 @@ impl Filler<'_> {
         } else if let ([only], true) = (parameter.choices.as_slice(), parameter.required) {
             self.set(parameter, only.value.clone(), Evidence::LISTED);
         }
+    }
+
+    /// Of commands such as `read_file` and `write_file` the only one that does what is asked for.
+    fn choice_by_deed<'p>(&self, parameter: &'p Parameter) -> Option<&'p OneOf> {
+        let asked = self.question.request.deeds;
+        let deeds = |choice: &OneOf| choice.stems.first().map(|verb| Deed::of(verb)).unwrap_or_default();
+        let is_command = parameter.required && parameter.choices.iter().all(|choice| !deeds(choice).is_empty());
+        let mut fitting = parameter.choices.iter().filter(|choice| is_command && deeds(choice).meets(asked));
+        fitting.next().filter(|_| fitting.next().is_none())
     }
 
     fn choose_several(&mut self, parameter: &Parameter) {
@@ -69,6 +96,20 @@ impl Filler<'_> {
         if !hits.is_empty() {
             let values = hits.iter().map(|hit| hit.choice.value.clone()).collect();
             self.set(parameter, values, Evidence::LISTED);
+        }
+    }
+
+    /// What only one command takes is given, so that one is meant.
+    pub(super) fn commands_of_given(&mut self) {
+        let shape = self.shape;
+        let given = shape.parameters.iter().filter(|each| self.has(each) && !each.required);
+        let needed: Vec<&String> = given.flat_map(|each| &each.needed_by).collect();
+        for parameter in shape.parameters.iter().filter(|each| each.required && !each.choices.is_empty()) {
+            let meant =
+                parameter.choices.iter().find(|choice| needed.iter().any(|value| choice.value == value.as_str()));
+            if let Some(choice) = meant {
+                self.set(parameter, choice.value.clone(), Evidence::LISTED);
+            }
         }
     }
 
@@ -118,6 +159,15 @@ impl Filler<'_> {
     }
 }
 
+/// Whether a word is said that only this one of several commands has: `list_hardware`.
+fn is_only_part(choice: &OneOf, parameter: &Parameter, said: &Stems) -> bool {
+    let is_own = |stem: &&String| {
+        !parameter.choices.iter().any(|other| other.lower != choice.lower && other.stems.contains(stem))
+    };
+    choice.stems.len() > 1
+        && choice.stems.iter().filter(is_own).any(|stem| said.contains(stem) || has_synonym(stem, said))
+}
+
 /// The value that a text (in lower case) names best, the first of equals.
 pub(super) fn best_choice<'p>(
     choices: &'p [OneOf],
@@ -145,7 +195,11 @@ pub(super) fn best_choice<'p>(
 
 fn says_all(choice: &OneOf, stems: &Stems) -> bool {
     let tells = |stem: &String| !STOP.contains(stem.as_str()) && (stem.len() > 2 || choice.stems.len() == 1);
-    choice.stems.iter().all(|stem| stems.contains(stem)) && choice.stems.iter().any(tells)
+    // "locally" for `local`.
+    let begins = |stem: &String| {
+        stem.len() > 4 && stems.iter().any(|said| said.starts_with(stem.as_str()) && said.len() < stem.len() + 3)
+    };
+    choice.stems.iter().all(|stem| stems.contains(stem) || begins(stem)) && choice.stems.iter().any(tells)
 }
 
 /// Words that all values share say little.

@@ -45,7 +45,7 @@ impl<'a> Filler<'a> {
     /// "no observations".
     pub(super) fn empty_lists(&mut self) {
         for parameter in self.open().into_iter().filter(|each| each.of == Type::Array && each.required) {
-            if says_none_of(&self.question.lower, &parameter.spoken) {
+            if parameter.items != Type::Object && says_none_of(&self.question.lower, &parameter.spoken) {
                 self.set(parameter, Value::Array(Vec::new()), Evidence::LISTED);
             }
         }
@@ -149,8 +149,10 @@ fn items(parameter: &Parameter, run: &[&Span]) -> Items {
     (run.iter().map(value).collect(), run.iter().map(|span| span.range.clone()).collect())
 }
 
-/// "without any tags".
+/// "without any tags", "nothing observed yet".
 pub(super) fn says_none_of(lower: &str, name: &str) -> bool {
-    static NONE: Pattern = Pattern::new(r"\b(?:no|without|empty)\s+(?:any\s+)?");
-    NONE.find_iter(lower).any(|none| lower[none.end()..].starts_with(name))
+    static NONE: Pattern =
+        Pattern::new(r"\b(?:no|without|empty|zero|nothing)\s+(?:any\s+|further\s+|other\s+|more\s+|initial\s+)?");
+    let start = name.get(..name.len().min(5)).unwrap_or(name);
+    NONE.find_iter(lower).any(|none| lower[none.end()..].starts_with(start))
 }

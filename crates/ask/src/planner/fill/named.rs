@@ -6,6 +6,7 @@ use serde_json::Value;
 
 use super::choices::best_choice;
 use super::{Evidence, Filler};
+use crate::planner::deed::Deed;
 use crate::planner::lexicon::{self, STOP};
 use crate::planner::parameter::{Kind, Parameter, Type};
 use crate::planner::pattern::Pattern;
@@ -55,23 +56,36 @@ impl Filler<'_> {
     }
 }
 
-/// "called Weekly Report", for a title or a name.
+/// "called Weekly Report", "rename task 3 to Call the bank", for a title or a name.
 fn called(question: &Question, parameter: &Parameter) -> Option<Range<usize>> {
     static CALLED: Pattern = Pattern::new(concat!(
         r"\b(?:called|named|titled|renamed? (?:it )?(?:to|as))\s+",
         r#"([A-Z][^,.;?!\n"']*?)(?:\s+instead)?(?:[,.;?!\n]|$)"#
     ));
-    let captures = CALLED.captures(&question.text).filter(|_| parameter.is_called(&["title", "name"]))?;
+    static RENAMED: Pattern = Pattern::new(concat!(
+        r"(?i)\b(?:re-?name|re-?title)\b[^:]*?\s(?:to|as|into)(?::\s*|\s+(?:be\s+)?)(\S.*?)",
+        r"(?:,?\s+(?:instead|from now on|please|thanks))*[.!]?$"
+    ));
+    if !parameter.is_called(&["title", "name"]) {
+        return None;
+    }
+    let renamed = || RENAMED.captures(&question.text).filter(|_| question.quoted.is_empty());
+    let captures = CALLED.captures(&question.text).or_else(renamed)?;
     captures.get(1).map(|name| name.range())
 }
 
-/// "change the title of task 2 to X".
+/// "change the title of task 2 to X", "its description should read: X".
 fn changed_to(question: &Question, parameter: &Parameter) -> Option<Range<usize>> {
-    static CHANGE: Pattern = Pattern::new(r"(?i)\b(?:change|set|update|edit|modify)\b");
-    static TO: Pattern = Pattern::new(r"(?i)^[^:]*?\bto:?\s+(\S.*)$");
-    let change = CHANGE.find(&question.text).filter(|_| question.quoted.is_empty())?;
-    let names = find_whole(&question.lower, &parameter.spoken).filter(|name| name.start >= change.end());
-    let names = names.filter(|name| !question.text[change.end()..name.start].contains(':'));
+    static TO: Pattern = Pattern::new(concat!(
+        r"(?i)^[^:]*?(?:\b(?:to (?:be|read|say)|(?:should|must|shall|ought to|has to|needs to) (?:now )?(?:be|read|say|become)|",
+        r"reads|says|becomes|is now|is|to|as)\b:?\s+|:\s+)(\S.*?)(?:,?\s+(?:instead|from now on|please))*$"
+    ));
+    let changes = question.request.deeds.has(Deed::Update) || question.request.deeds.has(Deed::Create);
+    if !changes || !question.quoted.is_empty() {
+        return None;
+    }
+    let names = find_whole(&question.lower, &parameter.spoken);
+    let names = names.filter(|name| !question.text[..name.start].contains(':'));
     let behind = |name: Range<usize>| {
         let value = TO.captures(&question.text[name.end..])?.get(1)?;
         Some(name.end + value.start()..name.end + value.end())
@@ -125,7 +139,11 @@ fn mentions<'a>(text: &str, parameters: &'a [Parameter]) -> Vec<Mention<'a>> {
         let fits = |(name, parameter): &&(String, &Parameter)| {
             *name == key || key.len() == 1 && name.starts_with(&key) && parameter.is_text()
         };
-        if let (Some(whole), Some((_, parameter))) = (captures.get(1), keys.iter().find(fits)) {
+        let value =
+            captures.get(1).map_or("", |whole| text[whole.end()..].split_whitespace().next().unwrap_or_default());
+        if let (Some(whole), Some((_, parameter))) = (captures.get(1), keys.iter().find(fits))
+            && !STOP.contains(value)
+        {
             mentions.push(Mention { start: whole.start(), value: whole.end(), parameter, style: Style::Other });
         }
     }
@@ -136,7 +154,7 @@ fn mentions<'a>(text: &str, parameters: &'a [Parameter]) -> Vec<Mention<'a>> {
 /// ", branch main": a clause that is nothing but a name and a word.
 fn clauses<'a>(text: &str, keys: &[(String, &'a Parameter)]) -> Vec<Mention<'a>> {
     static CLAUSE: Pattern = Pattern::new(concat!(
-        r"(?:^|[,;]\s*)(?:(?:and|with|in|the)\s+)*([A-Za-z][\w-]*(?: [A-Za-z][\w-]*)?)\s+",
+        r"(?:^|[,;]\s*|\s(?:in|from|of|for|with)\s+)(?:(?:and|with|in|the)\s+)*([A-Za-z][\w-]*(?: [A-Za-z][\w-]*)?)\s+",
         r#"([\w./*-]+|"[^"]*")\s*(?:[,;]|[.?!]?$)"#
     ));
     let mut mentions = Vec::new();

@@ -1,6 +1,6 @@
 //! Whether the words around a value speak of a parameter.
 
-use crate::planner::lexicon::{LIMITED, LIMITING, LIMITS, STOP, role};
+use crate::planner::lexicon::{self, ADJECTIVES, LIMITED, LIMITING, LIMITS, STOP, role};
 use crate::planner::parameter::Parameter;
 use crate::planner::question::{Context, Word};
 use crate::planner::span::{Measure, Span};
@@ -39,11 +39,24 @@ impl Context<'_> {
             && (within(&self.left, 2, &limits) || within(&self.right, 2, &limits))
         {
             2.0
-        } else if within(&self.right, 1, &limited) {
+        } else if within(&self.right, 1, &limited) || self.counts() && !parameter.is_called(&["min", "minimum"]) {
             1.5
         } else {
             0.0
         }
+    }
+
+    /// "5 open todos": a number in front of things.
+    fn counts(&self) -> bool {
+        let mut behind = self.right.iter().skip_while(|(_, word)| ADJECTIVES.contains(word.lower.as_str()));
+        let thing = behind.next().filter(|(distance, _)| *distance <= 3);
+        // "task 5", "id 5" name something, they do not count.
+        let names = self.left.first().is_some_and(|(_, word)| {
+            matches!(word.lower.as_str(), "#" | "task" | "todo" | "id" | "number" | "no" | "no." | "item" | "after")
+        });
+        thing.is_some_and(|(_, word)| {
+            word.lower.len() > 3 && word.lower.ends_with('s') && !lexicon::is_unit(&word.lower)
+        }) && !names
     }
 
     /// What the preposition in front says.

@@ -12,6 +12,9 @@ use crate::planner::question::Question;
 use crate::planner::span::{Date, Found, Measure, Number, Span, Time, to_json, whole};
 use crate::planner::words::stem;
 
+/// With an ending.
+static FILE: Pattern = Pattern::new(r"\w\.[A-Za-z]\w{0,5}$");
+
 pub(super) fn render(parameter: &Parameter, span: &Span, question: &Question, today: Day) -> Value {
     if parameter.is_number() {
         return number(parameter, span);
@@ -28,6 +31,10 @@ pub(super) fn render(parameter: &Parameter, span: &Span, question: &Question, to
         Found::Time(time) => write_time(parameter, *time, &span.text),
         Found::Number(number) | Found::NumberWord(number) => number.to_json().to_string(),
         Found::Url if !span.text.contains("://") => format!("https://{}", span.text),
+        // Everything below a folder.
+        Found::Path if parameter.kind == Kind::Glob && !FILE.is_match(&span.text) && !span.text.contains('*') => {
+            format!("{}/**", span.text.trim_end_matches('/'))
+        }
         Found::Path if parameter.kind == Kind::Url => format!("https://{}", span.text),
         Found::Name if matches!(parameter.kind, Kind::Place | Kind::Any) => place(parameter, span, question),
         Found::Chunk { .. } => without_own_name(parameter, &span.text),

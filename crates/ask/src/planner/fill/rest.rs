@@ -3,7 +3,8 @@
 use std::ops::Range;
 
 use super::{Evidence, Filler};
-use crate::planner::lexicon::{self, GLUE, LIMITING, LIMITS, OPENERS};
+use crate::planner::deed::Deed;
+use crate::planner::lexicon::{self, GLUE, LIMITING, LIMITS, OPENERS, has_synonym};
 use crate::planner::parameter::{Kind, Parameter};
 use crate::planner::pattern::Pattern;
 use crate::planner::question::{Question, Word};
@@ -41,7 +42,6 @@ impl Filler<'_> {
     /// The only text of a tool that requires nothing; the text behind a colon for the only optional text.
     pub(super) fn optional_text(&mut self) {
         static COLON: Pattern = Pattern::new(r"(?s):\s+(\S.*)$");
-        static EMPTY: Pattern = Pattern::new(r"\b(?:empty|blank)\b");
         let all = &self.shape.parameters;
         let open: Vec<&Parameter> = self
             .open()
@@ -66,8 +66,6 @@ impl Filler<'_> {
         let behind = COLON.captures(&self.question.text).and_then(|captures| captures.get(1));
         if let Some(text) = behind.filter(|text| !self.used.iter().any(|used| overlap(used, &text.range()))) {
             self.set(parameter, text.as_str().trim().into(), Evidence::REST);
-        } else if EMPTY.is_match(&self.question.lower) && parameter.is_called(&["content", "text", "body"]) {
-            self.set(parameter, "".into(), Evidence::REST);
         }
     }
 
@@ -80,16 +78,21 @@ impl Filler<'_> {
             || OPENERS.contains(word) && at == 0
             || self.tool.vocabulary.contains(&own)
             || parameter.name_set.contains(&own)
+            || self.shape.parameters.iter().flat_map(|each| &each.choices).any(|choice| choice.stems.contains(&own))
             || word.chars().all(|c| c.is_ascii_digit())
     }
 
     fn rest(&self, parameter: &Parameter) -> String {
         static TAIL: Pattern = Pattern::new(r"(?i)(?:[,.]? ?(?:please|pls|thanks|thank you|for me))+[.!?]*$");
-        static LABEL: Pattern = Pattern::new(r"(?s)^[^:\x00\n]{1,60}:\s+([^\x00].*)$");
+        static LABEL: Pattern =
+            Pattern::new(r"(?s)^(?:[^:\n]{1,60}:|(?i:to-?do|task|note|reminder|memo)\s+-)\s+([^\x00].*)$");
         static LAST_PREPOSITION: Pattern =
             Pattern::new(r"(?i)(?:\s|^)(?:in|to|on|of|for|from|with|at|by|and|the|is|as)\s*$");
         let text = self.without_taken();
         let text = TAIL.replace(text.trim(), "");
+        if let Some(noted) = without_order(&text) {
+            return noted.trim_matches([' ', ',', ';', ':', TAKEN]).trim_end_matches(['.', '?', '!']).to_owned();
+        }
         let text = POLITE.replace(&text, "");
         let own = &self.tool.vocabulary | &parameter.name_set;
         let text = match LABEL.captures(&text) {
@@ -105,6 +108,7 @@ impl Filler<'_> {
             .flat_map(|each| each.name_set.iter().cloned())
             .collect();
         let text = without_idle_clauses(&text, &(&own | &others));
+        let text = without_place(&text, &own);
         let words: Vec<&str> = text.split(TAKEN).map(str::trim).filter(|part| !part.is_empty()).collect();
         let text = words.join(" ");
         let text = LAST_PREPOSITION.replace(text.trim_matches([' ', ',', ';']), "");
@@ -127,6 +131,32 @@ impl Filler<'_> {
     }
 }
 
+/// "I have to call Bob, put that on my list" and "remind me to call Bob": what is to be noted, without the order to do so.
+fn without_order(text: &str) -> Option<&str> {
+    static ORDER: Pattern = Pattern::new(concat!(
+        r"(?i)(?:\s*[,;.!:\u{2013}\u{2014}]|\s+-|\s+and)\s+(?:so\s+|then\s+|please\s+|pls\s+|just\s+|(?:can|could|would|will) you\s+)*",
+        r"(?:add|put|make|create|note|write|save|log|jot|track|record|stick|file|remember|list|turn)\b[^,;.!?]*\b(?:it|that|this|one)\b.*$"
+    ));
+    static DUTY: Pattern = Pattern::new(concat!(
+        r"(?i)^(?:please\s+|pls\s+|hey,?\s+|(?:can|could|would|will) you\s+)*(?:remind (?:me|us) (?:to|that|about)|",
+        r"(?:please )?do(?:n't|nt| not) (?:let me |let us )?forget (?:to|that|about)|(?:i|we) (?:always )?keep forgetting (?:to|that|about)|",
+        r"remember (?:to|that)|note to self:?|(?:i|we|i've|we've|somebody|someone) (?:really |still )?(?:have|has|need|needs|must|should|ought|want|got|gotta)(?: to)?|",
+        r"(?:i|we)'ll (?:have|need) to)\s+(\S.*)$"
+    ));
+    let order = ORDER.find(text).filter(|order| order.start() > 0);
+    let said = order.map_or(text, |order| &text[..order.start()]);
+    let duty = DUTY.captures(said).and_then(|found| found.get(1)).map(|found| found.as_str());
+    let reminds = || {
+        said.to_lowercase().contains("remind")
+            || said.to_lowercase().contains("forget")
+            || said.to_lowercase().starts_with("remember")
+    };
+    match (order, duty) {
+        (Some(_), duty) => Some(duty.unwrap_or(said)),
+        (None, duty) => duty.filter(|_| reminds()),
+    }
+}
+
 /// "using the command X".
 fn behind_own_name(question: &Question, parameter: &Parameter) -> Option<String> {
     static VALUE: Pattern = Pattern::new(r#"(?s)^\s+(?:is |called |named |of |saying )?([\w%/."'].*)$"#);
@@ -144,18 +174,46 @@ fn behind_own_name(question: &Question, parameter: &Parameter) -> Option<String>
 /// Without leading words of the tool itself, articles, and what joins them to the text.
 fn without_request<'t>(text: &'t str, own: &Stems) -> &'t str {
     static WORD: Pattern = Pattern::new(r"\x00|[^\W_][\w'\u{2019}-]*|[^\s\w]");
-    let mut begun = false;
-    for (at, found) in WORD.find_iter(text).enumerate() {
-        let word = found.as_str().to_lowercase();
+    let words: Vec<_> = WORD.find_iter(text).map(|found| (found.start(), found.as_str().to_lowercase())).collect();
+    let is_own = |word: &str| {
+        let stem = stem(&word.replace('-', ""));
+        own.contains(&stem) || has_synonym(&stem, own) && !Deed::is_verb(word)
+    };
+    let (mut begun, mut named) = (false, false);
+    for (at, (start, word)) in words.iter().enumerate() {
         let asks = ["how", "what", "where", "why", "when", "who"].contains(&word.as_str());
-        let opens = at < 2 && OPENERS.contains(word.as_str()) && !asks;
-        if word == "\0" || own.contains(&stem(&word)) || opens {
+        let after_verb = at == 1 && words.first().is_some_and(|(_, first)| Deed::is_verb(first)) && Deed::is_verb(word);
+        let opens =
+            at < 2 && (OPENERS.contains(word.as_str()) || at == 0 && Deed::is_verb(word)) && !asks && !after_verb;
+        let particle = begun && at == 1 && ["down", "up", "in", "on"].contains(&word.as_str());
+        let next = words.get(at + 1).map_or("", |(_, next)| next.as_str());
+        // "a task to add tests": what is to be done begins here, even with a word of the tool.
+        if named
+            && ["to", "that", "for", "about", "saying"].contains(&word.as_str())
+            && (Deed::is_verb(next) || word == "that" || word == "saying")
+        {
+            return words.get(at + 1).map_or(text, |(start, _)| &text[*start..]);
+        }
+        if word == "\0" || is_own(word) || opens || particle {
+            named |= is_own(word) && !Deed::is_verb(word) || word == "\0";
             begun = true;
         } else if !GLUE.contains(word.as_str()) && word != "," && word != ":" {
-            return if begun { &text[found.start()..] } else { text };
+            return if begun { &text[*start..] } else { text };
         }
     }
     text
+}
+
+/// "buy stamps on my todo list" without where it is to be noted.
+fn without_place<'t>(text: &'t str, own: &Stems) -> &'t str {
+    static PLACE: Pattern = Pattern::new(r"(?i)\s+(?:on|to|onto|into|in)\s+(?:my|the|our|this)\s+([^,;:.\x00]+)$");
+    let Some(place) = PLACE.captures(text) else { return text };
+    let is_own = |word: &String| {
+        let stem = stem(word);
+        own.contains(&stem) || has_synonym(&stem, own) || GLUE.contains(word.as_str()) || word == "list"
+    };
+    let start = place.get(0).map_or(text.len(), |place| place.start());
+    if plain_words(&place[1]).iter().all(is_own) { &text[..start] } else { text }
 }
 
 /// Without clauses at either end that hold nothing but these stems, glue and taken values.

@@ -66,10 +66,16 @@ fn counted(parameter: &Parameter, number: &Number, base: f64) -> Option<f64> {
 }
 
 fn as_text(parameter: &Parameter, span: &Span) -> Option<f64> {
+    static FILE: Pattern = Pattern::new(r"\w\.[A-Za-z]\w{0,5}$");
     let (kind, found) = (parameter.kind, &span.found);
     let called = |names: &[&str]| parameter.is_called(names);
     if *found == Found::Path {
         return path(parameter, &span.text);
+    }
+    // "Prefer small commits" is no path.
+    let is_sentence = || span.text.contains(' ') && !span.text.contains(['/', '\\']) && !FILE.is_match(&span.text);
+    if kind == Kind::Path && *found == Found::Quoted && is_sentence() {
+        return None;
     }
     if *found == Found::Unit {
         return called(&["unit", "scale", "currency", "measure", "measurement"]).then_some(2.2);
@@ -104,14 +110,13 @@ fn base(kind: Kind, found: &Found) -> Option<f64> {
         | (Kind::Date, Found::Month { .. })
         | (Kind::Id, Found::Number(_))
         | (Kind::Any, Found::Name | Found::Identifier) => 2.0,
-        (Kind::Term, Found::Path) => 1.8,
+        (Kind::Term, Found::Path) | (Kind::Name, Found::Identifier) => 1.8,
         (Kind::Url | Kind::Category, Found::Quoted)
         | (Kind::Path, Found::Url)
         | (Kind::Id | Kind::Term, Found::Name) => 1.5,
-        (Kind::Name, Found::Identifier | Found::Path)
+        (Kind::Name | Kind::Any, Found::Path)
         | (Kind::Term, Found::Chunk { .. })
-        | (Kind::Category, Found::Name | Found::Identifier)
-        | (Kind::Any, Found::Path) => 1.2,
+        | (Kind::Category, Found::Name | Found::Identifier) => 1.2,
         (Kind::Any, Found::Chunk { .. }) => 1.1,
         (Kind::Email | Kind::Date | Kind::Time | Kind::Currency, Found::Quoted)
         | (Kind::Place | Kind::Name | Kind::Category, Found::Chunk { .. }) => 1.0,
@@ -131,13 +136,16 @@ fn base(kind: Kind, found: &Found) -> Option<f64> {
 
 fn path(parameter: &Parameter, path: &str) -> Option<f64> {
     static HOST: Pattern = Pattern::new(r"^[\w-]+(?:\.[\w-]+)+/");
+    static DOMAIN: Pattern =
+        Pattern::new(r"(?i)^[\w-]+(?:\.[\w-]+)*\.(?:com|org|net|edu|gov|io|dev|app|info|eu|uk|de|fr|ch|at|nl|jp|us)$");
+    static FROM_ROOT: Pattern = Pattern::new(r"^(?:[/~.\\]|[A-Za-z]:)");
     static FILE: Pattern = Pattern::new(r"\w\.[A-Za-z]\w{0,5}$");
     let is_pattern = path.contains('*');
     if parameter.kind == Kind::Glob {
-        return is_pattern.then_some(3.2);
+        return Some(if is_pattern { 3.2 } else { 1.4 });
     }
     if parameter.kind == Kind::Url {
-        return HOST.is_match(path).then_some(1.5);
+        return (HOST.is_match(path) || DOMAIN.is_match(path)).then_some(1.5);
     }
     if parameter.kind == Kind::Path && is_pattern && !parameter.is_called(&["pattern", "glob"]) {
         return None;
@@ -145,7 +153,7 @@ fn path(parameter: &Parameter, path: &str) -> Option<f64> {
     let worth = base(parameter.kind, &Found::Path)?;
     let folders = ["repo", "dir", "directory", "folder", "root", "workspace", "repository", "project"];
     if parameter.is_called(&folders) {
-        let from_root = path.starts_with(['/', '~', '.']);
+        let from_root = FROM_ROOT.is_match(path);
         return match (FILE.is_match(path), from_root) {
             // `notes.md` is no folder.
             (true, false) => None,
@@ -155,7 +163,8 @@ fn path(parameter: &Parameter, path: &str) -> Option<f64> {
         };
     }
     let is_name = matches!(parameter.kind, Kind::Name | Kind::Any);
-    Some(if is_name && path.starts_with(['/', '~']) { worth - 0.8 } else { worth })
+    let has_root = FROM_ROOT.is_match(path) && !path.starts_with('.');
+    Some(if is_name && has_root { worth - 0.8 } else { worth })
 }
 
 /// As programs write names: `camelCase`, `snake_case`.

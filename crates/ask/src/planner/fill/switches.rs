@@ -6,7 +6,7 @@ use crate::planner::lexicon::{NEGATIONS, STOP, SWITCHING, has_synonym, synonyms}
 use crate::planner::parameter::{Kind, Parameter, Type};
 use crate::planner::question::{Values, Word};
 use crate::planner::span::{Found, Span, zones};
-use crate::planner::words::{Stems, stem};
+use crate::planner::words::{Stems, as_key, stem};
 
 /// Words in front of a switch among which a negation is looked for.
 const NEGATED_WITHIN: usize = 3;
@@ -32,8 +32,13 @@ impl Filler<'_> {
             let on = !negated || parameter.is_called(&["avoid", "no", "without", "exclude", "disable"]);
             let in_words = parameter.choices.iter().find(|choice| choice.lower == on.to_string());
             self.set(parameter, in_words.map_or_else(|| on.into(), |choice| choice.value.clone()), Evidence::LISTED);
-            let own = words.iter().filter(|word| telling.contains(&&word.stem));
-            self.switched.extend(own.map(|word| word.range.clone()));
+            let joined =
+                |word: &Word| as_key(&word.lower) == telling.iter().map(|each| each.as_str()).collect::<String>();
+            let is_key = |word: &Word| word.lower.contains('-') && as_key(&word.lower) == as_key(&parameter.name);
+            let own = words.iter().filter(|word| telling.contains(&&word.stem) || joined(word) || is_key(word));
+            let places: Vec<_> = own.map(|word| word.range.clone()).collect();
+            self.free.retain(|span| !places.contains(&span.range));
+            self.switched.extend(places);
         }
     }
 

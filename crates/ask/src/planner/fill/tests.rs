@@ -41,6 +41,13 @@ fn values_of_all_kinds() {
         ("pattern: string", "search for parse_config", json!("parse_config")),
         ("query: string", "search for the history of tea", json!("history of tea")),
         ("settings: object", "use {\"depth\": 2}", json!({"depth": 2})),
+        ("path: string", "what is in the Makefile?", json!("Makefile")),
+        ("file_pattern: glob string", "look in src/legacy", json!("src/legacy/**")),
+        ("pattern: string", "where is parseInvoice called?", json!("parseInvoice")),
+        ("revision: string", "show deadbeef", json!("deadbeef")),
+        ("url: string", "visit example.org", json!("https://example.org")),
+        ("title: string", "remind me to call mom", json!("call mom")),
+        ("title: string", "I have to water the plants, put that on my list", json!("water the plants")),
     ] {
         let (name, _) = parameter.split_once(": ").unwrap();
         let schema = json!({"properties": {name: described(parameter)}, "required": [name]});
@@ -64,6 +71,9 @@ fn values_by_name() {
         ("force: yes", json!({"force": true})),
         ("labels=[\"a\", \"b\"]", json!({"labels": ["a", "b"]})),
         ("change the title of number 2 to Buy oat milk.", json!({"title": "Buy oat milk"})),
+        ("rename number 2 to Buy oat milk instead", json!({"title": "Buy oat milk"})),
+        ("the title of number 2 should read: Buy oat milk", json!({"title": "Buy oat milk"})),
+        ("remove the title of number 2", json!({"title": ""})),
     ] {
         assert_eq!(Value::from(filled(&schema, question).arguments), expected, "{question}");
     }
@@ -137,9 +147,65 @@ fn several_values_find_their_parameters() {
             json!({"entities": [{"name": "Ada", "entityType": "person", "observations": []},
                                 {"name": "Zuse", "entityType": "company", "observations": []}]}),
         ),
+        (
+            json!({"properties": {"entities": {"type": "array", "items": {
+                "properties": {"name": text, "entityType": text}, "required": ["name", "entityType"]}}},
+                   "required": ["entities"]}),
+            "put a person called Ada in",
+            json!({"entities": [{"name": "Ada", "entityType": "person"}]}),
+        ),
+        (
+            json!({"properties": {"branch": text, "base": text}, "required": ["branch"]}),
+            "a branch T-104 based on release/5.1",
+            json!({"branch": "T-104", "base": "release/5.1"}),
+        ),
     ] {
         let filling = filled(&schema, question);
         assert_eq!((Value::from(filling.arguments), filling.missing), (expected, vec![]), "{question}");
+    }
+}
+
+#[test]
+fn relations_between_names() {
+    let text = json!({"type": "string"});
+    let schema = json!({
+        "properties": {"relations": {"type": "array", "items": {
+            "properties": {"from": text, "to": text, "relationType": text}, "required": ["from", "to", "relationType"],
+        }}},
+        "required": ["relations"],
+    });
+    let relations = json!([{"from": "Ada", "to": "Zuse", "relationType": "knows"}]);
+    for question in [
+        "Ada knows Zuse",
+        "relate Ada to Zuse with type knows",
+        "a relation of type knows from Ada to Zuse",
+        "to Zuse from Ada, relation knows",
+        "the knows relation between Ada and Zuse",
+    ] {
+        assert_eq!(filled(&schema, question).arguments.get("relations"), Some(&relations), "{question}");
+    }
+    assert_eq!(filled(&schema, "remove Ada, Bob and Zuse").missing, ["relations"]);
+}
+
+#[test]
+fn commands_and_what_they_need() {
+    let schema = json!({
+        "properties": {
+            "command": {"type": "string", "enum": ["read_file", "write_file"]},
+            "content": {"type": "string", "description": "`write_file` only, and needed there: the content"},
+            "path": {"type": "string"},
+        },
+        "required": ["command", "path"],
+    });
+    for (question, command, missing) in [
+        ("show a.txt", "read_file", &[][..]),
+        ("put \"x\" into a.txt", "write_file", &[]),
+        ("truncate a.txt", "write_file", &[]),
+        ("replace a.txt", "write_file", &["content"]),
+    ] {
+        let filling = filled(&schema, question);
+        assert_eq!(filling.arguments.get("command"), Some(&json!(command)), "{question}");
+        assert_eq!(filling.missing, missing, "{question}");
     }
 }
 

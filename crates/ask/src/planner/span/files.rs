@@ -3,13 +3,15 @@
 use std::ops::Range;
 
 use super::{Finder, Found};
+use crate::planner::lexicon::is_known_word;
 use crate::planner::pattern::Pattern;
 use crate::planner::words::{char_at, char_before, is_in_capitals, is_word_char};
 
 static PATH: Pattern = Pattern::new(concat!(
     r"(?:~|\.{1,2})?(?:[A-Za-z]:)?[\w.@*?{}~+-]*(?:[/\\][\w.@*?{},\[\]~+-]*)+",
     r"|(?<hidden>\.[a-z]\w{2,}(?:\.\w+)*\b)",
-    r"|[\w*-]*\.?[\w*-]+\.(?:[A-Za-z][A-Za-z0-9]{0,5})\b|\*\.\w+"
+    r"|[\w*-]*\.?[\w*-]+\.(?:[A-Za-z][A-Za-z0-9]{0,5})\b|\*\.\w+|\b[A-Za-z][\w.-]+\*",
+    r"|\b(?:Makefile|Dockerfile|LICENSE|LICENCE|README|CHANGELOG|Gemfile|Rakefile|Procfile|Jenkinsfile|Vagrantfile|CODEOWNERS)(?:[-.][\w-]+)*\b"
 ));
 /// "python files", ".yaml files".
 static LANGUAGE: Pattern = Pattern::new(concat!(
@@ -17,10 +19,10 @@ static LANGUAGE: Pattern = Pattern::new(concat!(
     r"swift|php) (?:source )?files?\b"
 ));
 static ENDING: Pattern = Pattern::new(r"(\.[a-z][a-z0-9]{0,5}) files?\b");
-static VERSION: Pattern = Pattern::new(r"\bv?\d+(?:\.\d+){2,}\b|\bHEAD(?:[~^]\d*)+");
+static VERSION: Pattern = Pattern::new(r"\bv?\d+(?:\.\d+){2,}\b|\bv\d+\.\d+\b|\bHEAD(?:[~^]\d*)+");
 /// A season, a range of years.
 static YEARS: Pattern = Pattern::new(r"\d{4}[-–]\d{2,4}");
-static IDENTIFIER: Pattern = Pattern::new(r"\bHEAD\b|#\w+|\b\w+(?:-\w+)*\b");
+static IDENTIFIER: Pattern = Pattern::new(r"\bHEAD\b|#\w+|\b[A-Za-z_]\w+(?:\.[A-Za-z_]\w+)+\b|\b\w+(?:-\w+)*\b");
 
 impl Finder<'_> {
     pub(super) fn files(&mut self) {
@@ -88,6 +90,10 @@ fn is_path(text: &str, range: &Range<usize>) -> bool {
     if path.chars().count() < 2 || before.is_some_and(|c| c.is_alphanumeric() || c == '$') {
         return false;
     }
+    // "w/ two eggs".
+    if path.len() == 2 && path.ends_with('/') && path.starts_with(char::is_alphabetic) {
+        return false;
+    }
     if path.ends_with('\\') || NUMBERS.is_match(path) || INITIALS.is_match(path) {
         return false;
     }
@@ -123,10 +129,19 @@ fn ending(language: &str) -> &str {
     }
 }
 
-/// Letters with digits, or several parts; a name such as `Jean-Luc` is none.
+/// Letters with digits, or several parts; a name such as `Jean-Luc` is none, and neither is a word such as `to-do`.
 fn is_identifier(text: &str) -> bool {
     static NAME: Pattern = Pattern::new(r"^[A-Z][a-z]+(?:-[A-Z][a-z]+)+$");
+    static CAMEL: Pattern = Pattern::new(r"^[a-z]{2,}[A-Z]\w*$");
+    static HEX: Pattern = Pattern::new(r"^[0-9a-f]{7,40}$");
     let mixed = text.chars().any(|c| c.is_ascii_digit()) && text.chars().any(|c| c.is_ascii_alphabetic());
-    let in_parts = text.trim_matches('_').contains(['_', '-']);
-    text.chars().count() > 1 && (mixed || in_parts || text.starts_with('#') || text == "HEAD") && !NAME.is_match(text)
+    let in_parts = text.trim_matches('_').contains(['_', '-']) && !is_known_word(&text.to_lowercase().replace('-', ""));
+    let is_one = text.contains('.')
+        || HEX.is_match(text) && !text.chars().all(|c| c.is_ascii_digit())
+        || mixed
+        || in_parts
+        || text.starts_with('#')
+        || text == "HEAD"
+        || CAMEL.is_match(text);
+    text.chars().count() > 1 && is_one && !NAME.is_match(text)
 }

@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use super::{Finder, Found};
-use crate::planner::lexicon::{self, ABBREVIATIONS, OPENERS};
+use crate::planner::lexicon::{self, ABBREVIATIONS, ADJECTIVES, OPENERS};
 use crate::planner::pattern::Pattern;
 use crate::planner::question::{Word, words};
 use crate::planner::words::{char_at, is_capitalised, is_in_capitals, overlap};
@@ -70,7 +70,11 @@ impl Finder<'_> {
             })
             .unwrap_or(lower);
         let is_acronym = is_in_capitals(text) && text.chars().count() > 1 && !ABBREVIATIONS.contains(bare);
-        !OPENERS.contains(bare) || is_acronym && !self.begins_sentence(words, at)
+        // "Forget that" has no name in it, "New York" is one.
+        let joined = words.get(at + 1).is_some_and(|next| is_capitalised(&next.text));
+        let is_word =
+            !joined && self.begins_sentence(words, at) && (lexicon::is_known_word(bare) || ADJECTIVES.contains(bare));
+        !is_word && !OPENERS.contains(bare) || is_acronym && !self.begins_sentence(words, at)
     }
 
     fn begins_sentence(&self, words: &[Word], at: usize) -> bool {

@@ -97,7 +97,9 @@ fn measured(text: &str, end: usize, value: f64, currency: Option<&str>) -> Optio
         return Some((end, Number { value, measure: none() }));
     };
     let word = next[2].to_lowercase();
-    let unit = lexicon::unit(&word);
+    // "40 in the bin" are no inches.
+    let is_preposition = word == "in" && text[end + next[0].len()..].starts_with(' ');
+    let unit = lexicon::unit(&word).filter(|_| !is_preposition);
     if next[1].is_empty() {
         let measure = Measure::Of(unit?.to_owned());
         let end = end + next[0].len();

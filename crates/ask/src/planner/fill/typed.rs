@@ -1,0 +1,176 @@
+//! Objects that are a name and a type: "Ada (person)", "a person called Ada"; and relations between two names: "Ada knows
+//! Bob", "from Ada to Bob, type knows".
+
+use std::ops::Range;
+
+use serde_json::{Map, Value};
+
+use super::lists::says_none_of;
+use super::{Evidence, Filler};
+use crate::planner::lexicon::{ADJECTIVES, STOP};
+use crate::planner::parameter::{Parameter, Type};
+use crate::planner::pattern::Pattern;
+use crate::planner::span::{Found, Span};
+use crate::planner::words::{find_whole, overlap, overlaps_any, stem};
+
+/// How the three fields of a relation may be called.
+const FROM: [&str; 5] = ["from", "source", "subject", "start", "parent"];
+const TO: [&str; 6] = ["to", "target", "destination", "object", "end", "child"];
+const TYPE: [&str; 8] = ["type", "kind", "category", "class", "relation", "label", "predicate", "relationship"];
+
+impl Filler<'_> {
+    /// An object for each name that has a type.
+    pub(super) fn typed(&self, parameter: &Parameter) -> Option<(Value, Evidence)> {
+        let texts = required_texts(parameter);
+        let [name, kind] = texts[..] else { return None };
+        if !kind.is_called(&TYPE) {
+            return None;
+        }
+        let names = self.names();
+        let typed: Vec<(&Span, String)> = names.iter().filter_map(|span| Some((*span, self.type_of(span)?))).collect();
+        if typed.is_empty() {
+            return None;
+        }
+        let object = |(span, of): &(&Span, String)| {
+            let mut object = Map::new();
+            object.insert(name.name.clone(), span.text.as_str().into());
+            object.insert(kind.name.clone(), of.as_str().into());
+            for list in parameter.fields.parameters.iter().filter(|each| each.required && each.of == Type::Array) {
+                let others = |quoted: &&Span| {
+                    typed.iter().all(|(span, of)| quoted.text != span.text && quoted.text != *of) && typed.len() == 1
+                };
+                let none = says_none_of(&self.question.lower, &list.spoken);
+                let items = self.question.quoted.iter().filter(others).map(|quoted| Value::from(quoted.text.as_str()));
+                object.insert(list.name.clone(), if none { Value::Array(Vec::new()) } else { items.collect() });
+            }
+            Value::from(object)
+        };
+        Some((typed.iter().map(object).collect(), Evidence::STRUCTURED))
+    }
+
+    /// "Ada (person)", "Ada of type person", "Ada, a person", "a person called Ada".
+    fn type_of(&self, name: &Span) -> Option<String> {
+        static BEHIND: Pattern = Pattern::new(concat!(
+            r#"(?i)^\s*(?:\(\s*(?:an? |of type |type:? )?([^()]+?)\s*\)|,?\s*(?:\b(?:of|with|and|whose|has)\s+)*(?:the\s+|its\s+)?"#,
+            r#"(?:[\w-]+\s+)?type\s*(?:is|of|=|:)?\s*"?'?([\w-]+(?: [\w-]+)?)"?'?\s*(?:[,.;]|\b(?:in|with|into|to|and|from|without|having|no)\b|$)|"#,
+            r#",\s+(?:which is |is |that's )?(?:an?|the)\s+([\w-]+(?: [\w-]+)?)\s*(?:[,.;]|\b(?:in|with|into|to|and|from|without|having|no)\b|$))"#
+        ));
+        static BEFORE: Pattern = Pattern::new(
+            r"(?i)\b(?:an?|the|new)\s+(?:new\s+)?([a-z][\w-]*)(?:\s+(?:entity|node|object))?(?:\s+(?:named|called))?\s*:?\s*$",
+        );
+        let text = &self.question.text;
+        let found =
+            BEHIND.captures(&text[name.range.end..]).and_then(|found| (1..=3).find_map(|group| found.get(group)));
+        let behind = found.map(|found| found.as_str().trim().to_owned());
+        let before = || BEFORE.captures(&text[..name.range.start]).map(|found| found[1].to_owned());
+        let tells = |of: &String| {
+            let stem = stem(&of.to_lowercase());
+            !self.tool.objects.contains(&stem)
+                && !ADJECTIVES.contains(of.to_lowercase().as_str())
+                && !STOP.contains(of.to_lowercase().as_str())
+                && !["entity", "node", "observation", "name", "new"].contains(&of.to_lowercase().as_str())
+        };
+        behind.filter(tells).or_else(|| before().filter(tells))
+    }
+
+    /// Two names and what is between them.
+    pub(super) fn edges(&self, parameter: &Parameter) -> Option<(Value, Evidence)> {
+        let [from, to, of] = edge(parameter)?;
+        let (relation, place) = self.relation()?;
+        let ends: Vec<&Span> = self.names().into_iter().filter(|span| !overlap(&span.range, &place)).collect();
+        let [one, other] = ends[..] else { return None };
+        let behind = |span: &Span, word: &str| {
+            let before = self.question.lower[..span.range.start].trim_end();
+            before.strip_suffix(word).is_some_and(|rest| rest.is_empty() || rest.ends_with(' '))
+        };
+        let turned = behind(one, "to") && behind(other, "from");
+        let (first, second) = if turned { (other, one) } else { (one, other) };
+        let mut edge = Map::new();
+        edge.insert(from.name.clone(), first.text.as_str().into());
+        edge.insert(to.name.clone(), second.text.as_str().into());
+        edge.insert(of.name.clone(), relation.into());
+        Some((vec![Value::from(edge)].into(), Evidence::STRUCTURED))
+    }
+
+    /// What a relation is called, and where that stands: `works_at`, "of type knows", "the manages relation", or a single
+    /// word between two names.
+    fn relation(&self) -> Option<(String, Range<usize>)> {
+        static NAMED: Pattern = Pattern::new(concat!(
+            r#"(?i)\b(?:type|relation(?:ship)?|edge|link|labell?ed|with|via)\s*(?:(?:of|the|type|relation(?:ship)?|called|named|is)\s+|[:=]\s*)*"#,
+            r#"["'`]?([a-z][\w-]*)\b"#
+        ));
+        static BEFORE: Pattern = Pattern::new(r#"(?i)["'`]?\b([a-z][\w-]*)["'`]?\s+(?:relation(?:ship)?|link|edge)\b"#);
+        static BETWEEN: Pattern =
+            Pattern::new(r"(?i)^\s*(?:(?:is|was|are|were|isn't|not|no longer|now|also|still)\s+)*([a-z][\w-]*)\s*$");
+        let text = &self.question.text;
+        let names = self.names();
+        let written = self.question.spans.iter().find(|span| {
+            span.found == Found::Identifier
+                && span.text.contains('_')
+                && !names.iter().any(|name| overlap(&name.range, &span.range))
+        });
+        if let Some(span) = written {
+            return Some((span.text.clone(), span.range.clone()));
+        }
+        let tells = |word: &regex::Match<'_>| {
+            let lower = word.as_str().to_lowercase();
+            let small = STOP.contains(lower.as_str()) || ADJECTIVES.contains(lower.as_str()) && lower.len() < 5;
+            !small
+                && !["relation", "relationship", "type", "delete", "remove", "create", "add", "new", "between"]
+                    .contains(&lower.as_str())
+        };
+        let places: Vec<Range<usize>> =
+            names.iter().filter(|name| name.found == Found::Name).map(|name| name.range.clone()).collect();
+        let free = |word: &regex::Match<'_>| tells(word) && !overlaps_any(&word.range(), &places);
+        let found = |pattern: &Pattern| {
+            pattern
+                .captures_iter(text)
+                .filter_map(|found| found.get(1))
+                .find(free)
+                .map(|word| (word.as_str().to_owned(), word.range()))
+        };
+        let between = || {
+            names.windows(2).find_map(|pair| {
+                let [one, other] = pair else { return None };
+                let word = BETWEEN.captures(&text[one.range.end..other.range.start])?.get(1).filter(tells)?;
+                let start = one.range.end;
+                Some((word.as_str().to_owned(), start + word.start()..start + word.end()))
+            })
+        };
+        between().or_else(|| found(&NAMED)).or_else(|| found(&BEFORE))
+    }
+
+    /// What is quoted or has capitals, but for what the tool is about.
+    fn names(&self) -> Vec<&Span> {
+        let is_own = |span: &Span| {
+            find_whole(&span.text.to_lowercase(), " ").next().is_none()
+                && self.tool.vocabulary.contains(&stem(&span.text.to_lowercase()))
+        };
+        let is_name = |span: &&Span| matches!(span.found, Found::Name | Found::Quoted) && !is_own(span);
+        let mut names: Vec<&Span> = Vec::new();
+        for span in self.question.spans.iter().filter(is_name) {
+            if !names.iter().any(|name| name.text == span.text) {
+                names.push(span);
+            }
+        }
+        names
+    }
+}
+
+/// Whether its objects are relations.
+pub(super) fn is_edge(parameter: &Parameter) -> bool {
+    edge(parameter).is_some()
+}
+
+/// From, to and type.
+fn edge(parameter: &Parameter) -> Option<[&Parameter; 3]> {
+    let texts = required_texts(parameter);
+    let field = |names: &[&str]| texts.iter().copied().find(|each| each.is_called(names) && texts.len() == 3);
+    let (from, to, of) = (field(&FROM)?, field(&TO)?, field(&TYPE)?);
+    let differ = from.name != to.name && from.name != of.name && to.name != of.name;
+    differ.then_some([from, to, of])
+}
+
+fn required_texts(parameter: &Parameter) -> Vec<&Parameter> {
+    parameter.fields.parameters.iter().filter(|each| each.required && each.is_text()).collect()
+}
