@@ -10,7 +10,7 @@ import numpy as np,torch,torch.nn.functional as F
 import train as T
 from pairs import pairs as made_pairs, perturbed
 from records import pairs as record_pairs
-HERE=pathlib.Path(__file__).resolve().parent; OUT=pathlib.Path(os.environ.get('OUT','/tmp/out')); D=T.DEVICE
+HERE=pathlib.Path(__file__).resolve().parent; OUT=pathlib.Path(os.environ.get('OUT','out')); D=T.DEVICE
 WIDTH=T.WIDTH
 class Aligned(T.Net):
     def __init__(self,narrow=64,align=False,full=False):
@@ -135,7 +135,7 @@ def train(net,data,epochs,rate,size,seed,quant_from,warm=.06,say=False):
         if say: print(f"  {say} epoch {e+1}: {tot.item()/(steps/epochs):.4f} {time.time()-t:.0f}s",flush=True)
     net.eval()
 def stage1(member,epochs):
-    d=np.load('/tmp/stage1.npz'); torch.manual_seed(member); net=new(); old=HERE/f'old{member}.pt'
+    d=np.load(OUT/'stage1.npz'); torch.manual_seed(member); net=new(); old=HERE/f'old{member}.pt'
     if old.exists(): net.load_state_dict(torch.load(old,map_location=D))
     rate,seed,quant=(7e-4,10+member,0.) if old.exists() else (1e-3,member,.6)
     train(net,Batches((d['ids'],d['sides'],d['L']),d['y'],d['w']),epochs,rate,384,seed,quant,say=f'm{member}')
@@ -181,7 +181,7 @@ def main():
     data=pub+old+rec+per
     if epochs:
         i,s,L=arr(T.Texts().pairs(data)); print(i.shape,f'{time.time()-t:.0f}s',flush=True)
-        np.savez('/tmp/stage1.npz',ids=i,sides=s,L=L,y=[d[2] for d in data],w=[1.]*len(data))
+        np.savez(OUT/'stage1.npz',ids=i,sides=s,L=L,y=[d[2] for d in data],w=[1.]*len(data))
     ctx=multiprocessing.get_context('spawn')
     made=rng.sample(old,14000)+rng.sample(rec,18000)+rng.sample(per,14000); pub2=rng.sample(pub,20000)
     if epochs:
