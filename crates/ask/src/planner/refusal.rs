@@ -118,7 +118,9 @@ impl Ranked<'_> {
         let rare = [Deed::Transfer, Deed::Operate].iter().any(|deed| asked.is_only(*deed)) && wording.request.is_sure();
         let says_verb = wording.request.verb.as_ref().is_some_and(|verb| self.tool.texts.contains(verb));
         if rare {
-            return !done.meets(asked) && !says_verb;
+            // Any tool can be run, by its name.
+            let is_run = wording.request.verb.as_deref() == Some("run") && wording.concerns(self.tool) > 0.0;
+            return !done.meets(asked) && !says_verb && !is_run;
         }
         let others = [Deed::Read, Deed::Search, Deed::Create, Deed::Update, Deed::Complete];
         asked.has(Deed::Delete)

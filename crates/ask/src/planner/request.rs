@@ -143,6 +143,11 @@ fn of_clause(words: &[&str], is_first: bool) -> Option<Request> {
     if is_first && is_question(words) || ASKING.contains(bare) {
         return Some(Request::new(asked(bare, &rest[1..]), Certainty::Stated, None).upon(&rest[1..]));
     }
+    // "run the tests", but not "run a search".
+    let is_run = words[..polite].contains(&"run") && !words[..polite].contains(&"git");
+    if is_run && !rest.iter().take(4).any(|word| is_verb(word)) {
+        return Some(Request::new(Deed::Operate.into(), Certainty::Asked, Some("run")).upon(rest));
+    }
     let verb = first.replace('-', "");
     let deeds = Deed::of_phrase(&verb, rest[1..].iter().copied());
     // "commit history", "patch included".

@@ -20,7 +20,7 @@ const OPTIONAL_CONTEXT: f64 = 0.55;
 const OPTIONAL_CHUNK_CONTEXT: f64 = 1.0;
 const OPTIONAL_WORTH: f64 = 2.9;
 const OPTIONAL_TYPED_WORTH: f64 = 2.5;
-/// What a run of words loses where there is an identifier or something in quotation marks.
+/// What a run of words loses where there is an identifier.
 const CHUNK_BESIDE_BETTER: f64 = 0.8;
 /// What a number gains in the clause that asks.
 const WITHIN_REQUEST: f64 = 1.0;
@@ -93,7 +93,8 @@ impl<'a> Filler<'a> {
     fn accept(&mut self, parameter: &Parameter, span: &Span, is_named: bool) {
         if let Found::Chunk { fresh } = span.found {
             // The rest of the question is better, and nothing but the tool's own words is no term.
-            let asks = || self.question.words.iter().any(|word| ["how", "why"].contains(&word.lower.as_str()));
+            static EXPLAIN: Pattern = Pattern::new(r"\b(?:how (?:do|does|did|is|are|the|our|we)|why)\b");
+            let asks = || EXPLAIN.is_match(&self.question.lower);
             if parameter.kind == Kind::Text || parameter.kind == Kind::Term && (fresh == 0.0 || asks()) {
                 return;
             }
@@ -160,7 +161,7 @@ impl Table<'_> {
         let is_name = |each: &&Candidate<'_>| {
             let Span { found, text, .. } = &*each.span;
             let from_root = || text.starts_with(['/', '~', '.']) || text.contains(':');
-            matches!(found, Found::Identifier | Found::Quoted) || *found == Found::Path && !from_root()
+            *found == Found::Identifier || *found == Found::Path && !from_root()
         };
         matches!(parameter.kind, Kind::Name | Kind::Any | Kind::Id)
             && self.candidates.iter().filter(is_name).any(|each| serves(parameter, &each.span).is_some())

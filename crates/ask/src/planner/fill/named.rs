@@ -80,14 +80,21 @@ fn changed_to(question: &Question, parameter: &Parameter) -> Option<Range<usize>
         r"(?i)^[^:]*?(?:\b(?:to (?:be|read|say)|(?:should|must|shall|ought to|has to|needs to) (?:now )?(?:be|read|say|become)|",
         r"reads|says|becomes|is now|is|to|as)\b:?\s+|:\s+)(\S.*?)(?:,?\s+(?:instead|from now on|please))*$"
     ));
-    let changes = question.request.deeds.has(Deed::Update) || question.request.deeds.has(Deed::Create);
-    if !changes || !question.quoted.is_empty() {
+    static IS: Pattern = Pattern::new(r"(?i)^[^:]*?(?:\b(?:reads|says|is)\b:?\s+|:\s+)(\S.*)$");
+    let deeds = question.request.deeds;
+    let pattern = match (deeds.has(Deed::Update), deeds.has(Deed::Create)) {
+        (true, _) => &TO,
+        // "a note with the text go to sleep" has nothing to do with what goes to something.
+        (false, true) => &IS,
+        (false, false) => return None,
+    };
+    if !question.quoted.is_empty() {
         return None;
     }
     let names = find_whole(&question.lower, &parameter.spoken);
     let names = names.filter(|name| !question.text[..name.start].contains(':'));
     let behind = |name: Range<usize>| {
-        let value = TO.captures(&question.text[name.end..])?.get(1)?;
+        let value = pattern.captures(&question.text[name.end..])?.get(1)?;
         Some(name.end + value.start()..name.end + value.end())
     };
     names.filter_map(behind).last()
@@ -258,5 +265,5 @@ fn without_sentence_end(text: &str) -> &str {
     if is_pattern && (text.contains('/') || !text.ends_with(['.', ','])) {
         return text;
     }
-    text.trim_end_matches(['.', ',', ';'])
+    text.trim_end_matches(['.', ',', ';', '?', '!'])
 }
