@@ -26,9 +26,9 @@ const ANY: &[&str] = &["*"];
 const EXTERNALS: [(&str, &[&str]); 8] = [
     ("anyhow", &["countersign", "xtask"]),
     ("axum", &["xtask"]),
-    ("hyper", &["countersign-tools", "countersign-transports", "xtask"]),
-    ("hyper-util", &["countersign-tools", "countersign-transports", "xtask"]),
-    ("reqwest", &["countersign-index", "countersign-upstream"]),
+    ("hyper", &["countersign-tools", "countersign-transports", "countersign-upstream", "xtask"]),
+    ("hyper-util", &["countersign-tools", "countersign-transports", "countersign-upstream", "xtask"]),
+    ("reqwest", &["countersign-index"]),
     ("rmcp", &["countersign-host", "countersign-transports"]),
     ("rusqlite", &["countersign-store"]),
     ("sqlx", &["countersign-store"]),

@@ -1,4 +1,4 @@
-//! How far a claim follows from its evidence, by the sentence model and what data/grounding/train.py has added to it:
+//! How far a claim follows from its evidence, by the sentence model and what data/grounding/aligned.py has added to it:
 //! both are read together, behind each layer a small adapter shifts what the next one sees, and at the end each word of
 //! the claim is held against those of the evidence it attends to. Two that were trained apart are asked; their mean is
 //! the score. The same text has the same score everywhere; a score alone never lets a claim pass.
@@ -9,7 +9,7 @@ use countersign_index::{EmbedError, Local, TOKENS_MAX};
 
 static WEIGHTS: &[u8] = include_bytes!("../../data/grounding/head.bin");
 
-/// The same numbers as in train.py.
+/// The same numbers as in aligned.py.
 const HEADS: usize = 2;
 const NARROW: usize = 80;
 const HIDDEN: usize = 64;
