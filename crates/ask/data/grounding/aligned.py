@@ -25,7 +25,7 @@ class Aligned(T.Net):
             for n in list(self._buffers):
                 if n.startswith(('weight','bias','gain','shift')) or n in('words','places'):
                     v=self._buffers.pop(n); setattr(self,n,P(v))
-    def forward(self,ids,sides,mask):
+    def states(self,ids,sides,mask):
         valid=mask[:,:,None]
         x=self.norm(self.words[ids]+self.places[:ids.shape[1]],0)+self.side[sides]
         b,l=ids.shape; H=T.HEADS
@@ -37,6 +37,9 @@ class Aligned(T.Net):
             x=self.adapted(self.norm(self.linear(a,valid,at+3)+x,2*layer+1),2*layer)
             w=F.gelu(self.linear(x,valid,at+4))
             x=self.adapted(self.norm(self.linear(w,valid,at+5)+x,2*layer+2),2*layer+1)
+        return x
+    def forward(self,ids,sides,mask):
+        x=self.states(ids,sides,mask); b,l=ids.shape
         claim=((sides%2==1)&mask)[:,:,None]
         mean=torch.where(claim,x,0).sum(1)/claim.sum(1); most=torch.where(claim,x,-1e4).amax(1)
         parts=[x[:,0],mean,most]
@@ -99,17 +102,7 @@ class Net(Aligned):
         al={k:(v if k=='mb' else fake(v)) for k,v in self.al.items()}; first=fake(self.first)
         return head(self,ids,sides,mask,al,first)
 def head(self,ids,sides,mask,al,first):
-    valid=mask[:,:,None]
-    x=self.norm(self.words[ids]+self.places[:ids.shape[1]],0)+self.side[sides]
-    b,l=ids.shape; H=T.HEADS
-    heads=lambda t:t.view(b,l,H,WIDTH//H).transpose(1,2)
-    for layer in range(T.LAYERS):
-        at=6*layer
-        q,k,v=(heads(self.linear(x,valid,at+n)) for n in range(3))
-        a=F.scaled_dot_product_attention(q,k,v,attn_mask=mask[:,None,None,:]).transpose(1,2).reshape(b,l,WIDTH)
-        x=self.adapted(self.norm(self.linear(a,valid,at+3)+x,2*layer+1),2*layer)
-        w=F.gelu(self.linear(x,valid,at+4))
-        x=self.adapted(self.norm(self.linear(w,valid,at+5)+x,2*layer+2),2*layer+1)
+    x=self.states(ids,sides,mask); b,l=ids.shape
     claim=((sides%2==1)&mask)[:,:,None]
     mean=torch.where(claim,x,0).sum(1)/claim.sum(1); most=torch.where(claim,x,-1e4).amax(1)
     h=lambda t:t.view(b,l,4,32).transpose(1,2); ev=((sides%2==0)&mask)
