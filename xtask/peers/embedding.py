@@ -2,8 +2,7 @@
 
     embedding.py sentence-transformers|onnxruntime-alone|onnxruntime-batched TEXTS.json MODEL_FOLDER
 
-`alone` runs one text at a time, as our own file wants it; `batched` the usual export, 32 texts of about the same length
-at a time. Preparing the words is part of the work everywhere.
+`alone` runs one text at a time, `batched` 32 of about the same length. Preparing the words is part of the work everywhere.
 """
 
 import importlib.util

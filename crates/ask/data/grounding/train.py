@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Trains what the frozen sentence model lacks to tell whether a claim follows from its evidence; writes head.bin.
 
-    pip install numpy onnx torch tokenizers
+    pip install numpy torch tokenizers
     python train.py public.jsonl.gz OUT [--folds]
 
 The model in the binary stays as it is. Behind each of its layer normalisations a small adapter is added (down, GELU, up),
@@ -23,10 +23,8 @@ import re
 import time
 
 import numpy as np
-import onnx
 import torch
 import torch.nn.functional as F
-from onnx import numpy_helper
 from tokenizers import Tokenizer
 
 from pairs import pairs, perturbed
@@ -34,7 +32,7 @@ from pairs import pairs, perturbed
 HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parents[3]
 MODEL = ROOT / "crates/index/data/all-minilm-l6-v2-int8"
-WIDTH, HEADS, LAYERS, TOKENS_MAX, CLAIM_MAX = 384, 12, 6, 256, 96
+WORDS, WIDTH, HEADS, LAYERS, TOKENS_MAX, CLAIM_MAX = 30522, 384, 12, 6, 256, 96
 CLS, SEP = 101, 102
 NARROW, HIDDEN = 64, 64
 # Nobody is surer than this of any label.
@@ -70,27 +68,31 @@ class Texts:
 
 
 def frozen_weights():
-    model = onnx.load(MODEL / "model.onnx").graph
-    constants = {value.name: numpy_helper.to_array(value) for value in model.initializer}
-    users = {}
-    for node in model.node:
-        for name in node.input:
-            users.setdefault(name, []).append(node)
-    tables = [node.input[0] for node in model.node if node.op_type == "Gather"]
-    words = constants[tables[0]].astype(np.float32) * constants[tables[1]]
-    places = next(constants[node.input[0]] for node in model.node if node.op_type == "Slice")
-    norms = [(constants[n.input[1]], constants[n.input[2]]) for n in model.node if n.op_type == "LayerNormalization"]
-    linears = []
-    for node in model.node:
-        if node.op_type != "MatMulInteger":
-            continue
-        scaled = users[users[node.output[0]][0].output[0]][0]
-        scale_node = next(n for n in model.node if n.output[0] in scaled.input and n.op_type == "Mul")
-        scales = next(constants[name] for name in scale_node.input if name in constants)
-        added = users[scaled.output[0]][0]
-        bias = next(constants[name] for name in added.input if name in constants)
-        linears.append((constants[node.input[1]].astype(np.float32) * scales, bias))
-    assert len(norms) == 2 * LAYERS + 1 and len(linears) == 6 * LAYERS
+    """In the order of `make_model.py` beside them."""
+    rest = memoryview((MODEL / "model.bin").read_bytes())
+
+    def take(kind, *shape):
+        nonlocal rest
+        values = np.frombuffer(rest, kind, math.prod(shape))
+        rest = rest[values.nbytes :]
+        return values.reshape(shape).astype(np.float32)
+
+    def norm():
+        return take("<f4", WIDTH), take("<f4", WIDTH)
+
+    def linear(rows, columns):
+        return take("i1", rows, columns) * take("<f4", columns), take("<f4", columns)
+
+    words, places = take("i1", WORDS, WIDTH) * take("<f4", WORDS, 1), take("<f4", TOKENS_MAX, WIDTH)
+    norms, linears = [norm()], []
+    for _ in range(LAYERS):
+        weights, bias = linear(WIDTH, 3 * WIDTH)
+        linears += zip(np.split(weights, 3, axis=1), np.split(bias, 3))
+        linears.append(linear(WIDTH, WIDTH))
+        norms.append(norm())
+        linears += [linear(WIDTH, 4 * WIDTH), linear(4 * WIDTH, WIDTH)]
+        norms.append(norm())
+    assert not rest
     return words, places, norms, linears
 
 

@@ -45,7 +45,7 @@ pub(super) fn score(local: &Local, claim: &str, evidence: &str) -> Result<f32, E
 
 /// Evidence and claim as one text.
 struct Pair {
-    tokens: Vec<i32>,
+    tokens: Vec<u32>,
     /// 1 for those of the claim, 0 for those of the evidence, and 2 more where the other side has it as well.
     sides: Vec<usize>,
 }
@@ -53,12 +53,12 @@ struct Pair {
 impl Pair {
     fn of(claim: &str, evidence: &str) -> Result<Self, EmbedError> {
         let (claim, evidence) = (Local::tokens(&plain(claim))?, Local::tokens(&plain(evidence))?);
-        let inner = |tokens: &[i32]| tokens.get(1..tokens.len().saturating_sub(1)).unwrap_or_default().to_vec();
+        let inner = |tokens: &[u32]| tokens.get(1..tokens.len().saturating_sub(1)).unwrap_or_default().to_vec();
         let (start, end) = (claim.first().copied(), claim.last().copied());
         let (mut claim, mut evidence) = (inner(&claim), inner(&evidence));
         claim.truncate(CLAIM_MAX);
         evidence.truncate(TOKENS_MAX - MARKS - claim.len());
-        let shared = |token: &i32, others: &[i32]| 2 * usize::from(others.contains(token));
+        let shared = |token: &u32, others: &[u32]| 2 * usize::from(others.contains(token));
         let mut sides = vec![0];
         sides.extend(evidence.iter().map(|token| shared(token, &claim)));
         sides.push(0);

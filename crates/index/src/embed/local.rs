@@ -3,6 +3,7 @@
 //! A text is always run alone and without padding. Activations are quantised over all that is in one run, so beside
 //! others its vector would depend on them; the cores are kept busy with several runs at a time instead.
 
+mod encoder;
 mod lanes;
 mod model;
 #[cfg(test)]
@@ -16,9 +17,10 @@ use std::thread;
 use countersign_contract::BoxFuture;
 use tokio_util::sync::CancellationToken;
 
+pub use self::encoder::TOKENS_MAX;
+use self::encoder::{JOINTS, WIDTH};
 use self::lanes::Lanes;
 use self::model::Model;
-pub use self::model::TOKENS_MAX;
 use super::{EmbedError, Embedder};
 
 /// To be changed with anything that changes vectors: weights, quantisation, where a text is cut.
@@ -32,10 +34,10 @@ pub struct Local {
 
 impl Local {
     /// Values of a state.
-    pub const WIDTH: usize = model::DIMENSIONS;
+    pub const WIDTH: usize = WIDTH;
 
     /// Where layers meet: after the embeddings, and in the middle and at the end of each layer.
-    pub const JOINTS: usize = model::JOINTS.len();
+    pub const JOINTS: usize = JOINTS;
 
     /// On all cores, for whoever waits.
     pub fn on_all_cores() -> Self {
@@ -62,7 +64,7 @@ impl Local {
     }
 
     /// The tokens of a text, with those that mark its ends, cut at [`TOKENS_MAX`].
-    pub fn tokens(text: &str) -> Result<Vec<i32>, EmbedError> {
+    pub fn tokens(text: &str) -> Result<Vec<u32>, EmbedError> {
         Model::shared()?.tokens(text).map_err(EmbedError::Local)
     }
 
@@ -70,13 +72,13 @@ impl Local {
     /// [joint](Local::JOINTS) of the layers. Blocks.
     pub fn states(
         &self,
-        tokens: &[i32],
+        tokens: &[u32],
         change: &mut (dyn FnMut(usize, &mut [f32]) + Send),
     ) -> Result<Vec<f32>, EmbedError> {
         let model = Model::shared()?;
-        let tokens = tokens.get(..TOKENS_MAX).unwrap_or(tokens).to_vec();
-        let lane = self.lanes.take();
-        lane.run(|pool| model.states(tokens, pool, change)).map_err(EmbedError::Local)
+        let tokens = tokens.get(..TOKENS_MAX).unwrap_or(tokens);
+        let mut lane = self.lanes.take();
+        lane.run(|scratch| model.states(tokens, scratch, change)).map_err(EmbedError::Local)
     }
 }
 
@@ -86,7 +88,7 @@ impl Embedder for Local {
     }
 
     fn dimensions(&self) -> Option<usize> {
-        Some(model::DIMENSIONS)
+        Some(WIDTH)
     }
 
     fn embed<'a>(&'a self, texts: &'a [String]) -> BoxFuture<'a, Result<Vec<Vec<f32>>, EmbedError>> {
@@ -113,8 +115,8 @@ fn embed(lanes: &Lanes, texts: &[String], given_up: &CancellationToken) -> Resul
             let at = next.fetch_add(1, Ordering::Relaxed);
             let Some(text) = texts.get(at) else { break };
             // For one text only: a query waits for the end of a text, not for the end of a batch.
-            let lane = lanes.take();
-            vectors.push((at, lane.run(|pool| model.vector(text, pool))?));
+            let mut lane = lanes.take();
+            vectors.push((at, lane.run(|scratch| model.vector(text, scratch))?));
         }
         Ok(vectors)
     };

@@ -23,8 +23,6 @@ const PINNED: [&str; 4] =
 /// Enough for some seconds of each; every so many-th chunk, so that they come from all over the project.
 const TEXTS: usize = 300;
 
-const OWN_MODEL: &str = "crates/index/data/all-minilm-l6-v2-int8";
-
 /// The export that most people run, beside the checkout.
 const USUAL_MODEL: &str = "../shared/models/all-minilm-l6-v2-int8";
 
@@ -35,7 +33,7 @@ pub(super) struct Embedding {
     load_ms: f64,
     ours: f64,
     sentence_transformers: f64,
-    /// The better of the two files.
+    /// The better of alone and in batches.
     onnxruntime: f64,
 }
 
@@ -55,28 +53,29 @@ pub(super) fn measure(workspace: &Workspace, rounds: u32) -> anyhow::Result<Embe
     let file = workspace.peers().join("embedding.json");
     fs::write(&file, serde_json::to_string(&texts)?).context("cannot write the texts")?;
     let script = workspace.root().join("xtask/peers/embedding.py");
-    let (own_model, usual_model) = (workspace.root().join(OWN_MODEL), workspace.root().join(USUAL_MODEL));
-    let peer = |kind: &str, model: &Path| -> anyhow::Result<f64> {
+    let usual_model = workspace.root().join(USUAL_MODEL);
+    ensure!(usual_model.is_dir(), "ONNX Runtime needs the model in int8 as an ONNX file in `{USUAL_MODEL}`");
+    let peer = |kind: &str| -> anyhow::Result<f64> {
         let mut command = python.script(&script);
-        Ok(Run::parse(&process::output(command.arg(kind).arg(&file).arg(model))?)?.texts_per_cpu_second())
+        Ok(Run::parse(&process::output(command.arg(kind).arg(&file).arg(&usual_model))?)?.texts_per_cpu_second())
     };
-    let (mut loads, mut local, mut transformers, mut runtime) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
+    let (mut loads, mut local, mut transformers) = (Vec::new(), Vec::new(), Vec::new());
+    let (mut alone, mut batched) = (Vec::new(), Vec::new());
     for round in 1..=rounds {
         talk::note(format_args!("embedding: round {round} of {rounds}"));
         let run = Run::parse(&process::output(Command::new(&ours).arg(&file))?)?;
         loads.push(run.load_ms);
         local.push(run.texts_per_cpu_second());
-        transformers.push(peer("sentence-transformers", &own_model)?);
-        let alone = peer("onnxruntime-alone", &own_model)?;
-        let batched = if usual_model.is_dir() { peer("onnxruntime-batched", &usual_model)? } else { alone };
-        runtime.push(alone.max(batched));
+        transformers.push(peer("sentence-transformers")?);
+        alone.push(peer("onnxruntime-alone")?);
+        batched.push(peer("onnxruntime-batched")?);
     }
     Ok(Embedding {
         texts: texts.len(),
         load_ms: median(loads.into_iter()),
         ours: median(local.into_iter()),
         sentence_transformers: median(transformers.into_iter()),
-        onnxruntime: median(runtime.into_iter()),
+        onnxruntime: median(alone.into_iter()).max(median(batched.into_iter())),
     })
 }
 

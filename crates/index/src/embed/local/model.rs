@@ -1,9 +1,8 @@
-//! The weights and the tokenizer, as they are in the binary, and one run of them.
+//! Words to tokens, tokens to states, states to a vector: the model as it is in the binary.
 
 use std::fmt;
-use std::sync::{Arc, OnceLock};
+use std::sync::OnceLock;
 
-use rten::{ModelOptions, NodeId, OpRegistry, RunOptions, ThreadPool, Value, op_registry};
 use tokenizers::decoders::wordpiece::WordPiece as Decoder;
 use tokenizers::models::wordpiece::WordPiece;
 use tokenizers::normalizers::BertNormalizer;
@@ -11,34 +10,10 @@ use tokenizers::pre_tokenizers::bert::BertPreTokenizer;
 use tokenizers::processors::template::TemplateProcessing;
 use tokenizers::{TokenizerImpl, TruncationParams};
 
+use super::encoder::{Encoder, Scratch, TOKENS_MAX, WIDTH};
 use crate::embed::{EmbedError, unit};
 
-static WEIGHTS: &[u8] = include_bytes!("../../../data/all-minilm-l6-v2-int8/model.onnx");
 static TOKENIZER: &[u8] = include_bytes!("../../../data/all-minilm-l6-v2-int8/tokenizer.json");
-
-/// What the model reads of a text, the two that mark its ends included; it was trained with no more.
-pub const TOKENS_MAX: usize = 256;
-
-pub(super) const DIMENSIONS: usize = 384;
-
-/// What each layer hands to the next, first the embeddings, then two for each layer; `make_model.py` names them.
-pub(super) const JOINTS: [&str; 13] = [
-    "value_7_0",
-    "value_47_0",
-    "value_62_0",
-    "value_102_0",
-    "value_117_0",
-    "value_157_0",
-    "value_172_0",
-    "value_212_0",
-    "value_227_0",
-    "value_267_0",
-    "value_282_0",
-    "value_322_0",
-    LAST,
-];
-
-const LAST: &str = "last_hidden_state";
 
 /// Of a text this long nothing is left after the cut but the start, so the rest is not even tokenised.
 const BYTES_MAX: usize = 64 * 1024;
@@ -47,35 +22,8 @@ const BYTES_MAX: usize = 64 * 1024;
 type Tokenizer = TokenizerImpl<WordPiece, BertNormalizer, BertPreTokenizer, TemplateProcessing, Decoder>;
 
 pub(super) struct Model {
-    graph: rten::Model,
     tokenizer: Tokenizer,
-    input: NodeId,
-    output: NodeId,
-    joints: Vec<NodeId>,
-}
-
-/// What this model is made of; all that there are would be megabytes more of program.
-fn operations() -> OpRegistry {
-    op_registry!(
-        Add,
-        Cast,
-        Clip,
-        Div,
-        DynamicQuantizeLinear,
-        Exp,
-        Gather,
-        Gelu,
-        LayerNormalization,
-        MatMul,
-        MatMulInteger,
-        Mul,
-        ReduceSum,
-        Reshape,
-        Shape,
-        Slice,
-        Sub,
-        Transpose
-    )
+    encoder: Encoder,
 }
 
 impl Model {
@@ -90,22 +38,16 @@ impl Model {
         let truncation = TruncationParams { max_length: TOKENS_MAX, ..TruncationParams::default() };
         tokenizer.with_truncation(Some(truncation)).map_err(|error| error.to_string())?;
         tokenizer.with_padding(None);
-        // Costs 20 ms and 11 MB once, and saves a seventh of every long run and half of every short one.
-        let options = ModelOptions::with_ops(operations()).prepack_weights(true).clone();
-        let graph = options.load_static_slice(WEIGHTS).map_err(|error| error.to_string())?;
-        let node = |name: &str| graph.node_id(name).map_err(|error| error.to_string());
-        let (input, output) = (node("input_ids")?, node(LAST)?);
-        let joints = JOINTS.into_iter().map(node).collect::<Result<_, _>>()?;
-        Ok(Self { graph, tokenizer, input, output, joints })
+        Ok(Self { tokenizer, encoder: Encoder::load()? })
     }
 
-    /// To be called on the pool.
-    pub(super) fn vector(&self, text: &str, pool: &Arc<ThreadPool>) -> Result<Vec<f32>, EmbedError> {
+    /// To be called on a lane.
+    pub(super) fn vector(&self, text: &str, scratch: &mut Scratch) -> Result<Vec<f32>, EmbedError> {
         let tokens = self.tokens(text).map_err(EmbedError::Local)?;
-        let states = self.run(tokens, pool).map_err(EmbedError::Local)?;
+        let states = self.states(&tokens, scratch, &mut |_, _| ()).map_err(EmbedError::Local)?;
         // The sum is as good as the mean, since only the direction is kept; without padding every token counts.
-        let mut sum = vec![0.0; DIMENSIONS];
-        for state in states.chunks_exact(DIMENSIONS) {
+        let mut sum = vec![0.0; WIDTH];
+        for state in states.chunks_exact(WIDTH) {
             for (total, value) in sum.iter_mut().zip(state) {
                 *total += value;
             }
@@ -113,53 +55,20 @@ impl Model {
         unit(sum).ok_or_else(|| EmbedError::Local("its vector has no direction".to_owned()))
     }
 
-    pub(super) fn tokens(&self, text: &str) -> Result<Vec<i32>, String> {
+    pub(super) fn tokens(&self, text: &str) -> Result<Vec<u32>, String> {
         let (start, _) = text.split_at(text.floor_char_boundary(BYTES_MAX));
         let encoding = self.tokenizer.encode_fast(start, true).map_err(|error| error.to_string())?;
-        encoding.get_ids().iter().map(|id| i32::try_from(*id).map_err(|error| error.to_string())).collect()
+        Ok(encoding.get_ids().to_vec())
     }
 
-    /// What the last layer says, token after token, if each layer is given what `change` makes of the states before it.
+    /// See [`Encoder::run`]. To be called on a lane.
     pub(super) fn states(
         &self,
-        tokens: Vec<i32>,
-        pool: &Arc<ThreadPool>,
+        tokens: &[u32],
+        scratch: &mut Scratch,
         change: &mut dyn FnMut(usize, &mut [f32]),
     ) -> Result<Vec<f32>, String> {
-        let count = tokens.len();
-        let (mut from, mut states) = (self.input, Vec::new());
-        let mut value = Value::from_shape([1, count], tokens).map_err(|error| error.to_string())?;
-        for (number, &joint) in self.joints.iter().enumerate() {
-            states = self.section((from, value), joint, count, pool)?;
-            change(number, &mut states);
-            value = Value::from_shape([1, count, DIMENSIONS], states.clone()).map_err(|error| error.to_string())?;
-            from = joint;
-        }
-        Ok(states)
-    }
-
-    /// What the last layer says, token after token.
-    fn run(&self, tokens: Vec<i32>, pool: &Arc<ThreadPool>) -> Result<Vec<f32>, String> {
-        let count = tokens.len();
-        let tokens = Value::from_shape([1, count], tokens).map_err(|error| error.to_string())?;
-        self.section((self.input, tokens), self.output, count, pool)
-    }
-
-    fn section(
-        &self,
-        (from, value): (NodeId, Value),
-        to: NodeId,
-        count: usize,
-        pool: &Arc<ThreadPool>,
-    ) -> Result<Vec<f32>, String> {
-        let options = RunOptions::default().with_thread_pool(Some(Arc::clone(pool)));
-        let outputs = self.graph.run_n(vec![(from, value.into())], [to], Some(options));
-        let [states] = outputs.map_err(|error| error.to_string())?;
-        let (shape, states) = states.into_shape_vec::<f32, 3>().map_err(|error| error.to_string())?;
-        if shape != [1, count, DIMENSIONS] {
-            return Err(format!("its answer has the shape {shape:?}"));
-        }
-        Ok(states)
+        self.encoder.run(tokens, scratch, change)
     }
 }
 

@@ -3,7 +3,8 @@ use std::{slice, thread};
 
 use serde::Deserialize;
 
-use super::model::{DIMENSIONS, Model, TOKENS_MAX};
+use super::encoder::{TOKENS_MAX, WIDTH};
+use super::model::Model;
 use super::{Local, cores};
 use crate::embed::Embedder as _;
 
@@ -24,7 +25,7 @@ fn vectors_agree_with_the_reference() {
     let vectors = Local::on_all_cores().embed_now(&texts).unwrap();
     let mut sum = 0.0;
     for (one, vector) in reference.iter().zip(&vectors) {
-        assert_eq!(vector.len(), DIMENSIONS);
+        assert_eq!(vector.len(), WIDTH);
         let length = one.vector.iter().map(|value| value * value).sum::<f64>().sqrt();
         let cosine = one.vector.iter().zip(vector).map(|(a, b)| a * f64::from(*b)).sum::<f64>() / length;
         assert!(cosine >= 0.97, "{cosine} {:?}", one.text);
@@ -73,7 +74,7 @@ fn long_texts_are_cut_and_empty_ones_have_a_vector() {
 #[tokio::test]
 async fn it_embeds_without_blocking_and_knows_what_it_is() {
     let local = Local::in_background();
-    assert_eq!((local.model(), local.dimensions()), ("all-minilm-l6-v2/w7a8/256", Some(DIMENSIONS)));
+    assert_eq!((local.model(), local.dimensions()), ("all-minilm-l6-v2/w7a8/256", Some(WIDTH)));
     let texts = ["one".to_owned(), "two".to_owned()];
     assert!(local.embed(&texts).await.unwrap() == local.embed_now(&texts).unwrap());
     assert!(local.embed(&[]).await.unwrap().is_empty());
@@ -91,10 +92,10 @@ fn layer_by_layer_says_what_all_say_at_once() {
     let mut joints = Vec::new();
     let tokens = Local::tokens(&text).unwrap();
     let states = local.states(&tokens, &mut |joint, states| joints.push((joint, states.len()))).unwrap();
-    let length = tokens.len() * DIMENSIONS;
+    let length = tokens.len() * WIDTH;
     assert_eq!(joints, (0..Local::JOINTS).map(|joint| (joint, length)).collect::<Vec<_>>());
-    let mut sum = vec![0.0; DIMENSIONS];
-    for state in states.chunks_exact(DIMENSIONS) {
+    let mut sum = vec![0.0; WIDTH];
+    for state in states.chunks_exact(WIDTH) {
         sum.iter_mut().zip(state).for_each(|(total, value)| *total += value);
     }
     let length = sum.iter().map(|value| value * value).sum::<f32>().sqrt();
