@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use countersign_contract::{Caller, Client, Digest, Progress};
 use countersign_host::{Answer, Call, Catalog, Gate, NoAnswer, QueryId, Ruling, Wire};
-use countersign_index::{EmbedError, Embedder as _, Local};
+use countersign_index::{EmbedError, Embedder as _, Kept, Local};
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
 use serde_json::{Map, Value};
@@ -37,6 +37,8 @@ pub struct Means {
     pub gate: Arc<Gate>,
     /// What plans and judges claims: thresholds were measured with this one.
     pub local: Local,
+    /// The same for texts that come again: what tools say of themselves.
+    pub known: Kept,
     /// Plans and writes summaries instead of the embedded ones.
     pub model: Option<Model>,
     pub receipts: Arc<dyn ReceiptBook>,
@@ -125,7 +127,8 @@ impl Ask {
         if let Some((_, planner)) = kept().iter().find(|(known, _)| *known == digest) {
             return Ok(Arc::clone(planner));
         }
-        let planner = Arc::new(Planner::new(material.offers(), Arc::new(self.means.local.clone())).await?);
+        let Means { known, local, .. } = &self.means;
+        let planner = Arc::new(Planner::with_known(material.offers(), known, Arc::new(local.clone())).await?);
         let mut planners = kept();
         planners.push_back((digest, Arc::clone(&planner)));
         if planners.len() > PLANNERS_MAX {

@@ -158,14 +158,22 @@ struct Ranked<'p> {
 }
 
 impl Planner {
-    /// Embeds what the tools say of themselves.
     pub async fn new(offers: Vec<Offer>, embedder: Arc<dyn Embedder>) -> Result<Self, EmbedError> {
+        Self::with_known(offers, &*Arc::clone(&embedder), embedder).await
+    }
+
+    /// What the tools say of themselves is embedded by `known`, which may have done so before; questions by `embedder`.
+    pub async fn with_known(
+        offers: Vec<Offer>,
+        known: &dyn Embedder,
+        embedder: Arc<dyn Embedder>,
+    ) -> Result<Self, EmbedError> {
         let followed = |offer: Offer| Offer { input_schema: parameter::followed(&offer.input_schema), ..offer };
         let offers: Vec<Offer> = offers.into_iter().map(followed).collect();
         let texts: Vec<Texts> = offers.iter().map(Texts::of).collect();
-        let ordinary = embedder.embed(&ORDINARY_REQUESTS).await?;
+        let ordinary = known.embed(&ORDINARY_REQUESTS).await?;
         let embedded: Vec<String> = texts.iter().flat_map(|texts| texts.embedded.iter().cloned()).collect();
-        let mut vectors = embedder.embed(&embedded).await?.into_iter();
+        let mut vectors = known.embed(&embedded).await?.into_iter();
         let mut next = || vectors.next().ok_or_else(|| EmbedError::Local("a text has no vector".to_owned()));
         let vectors: Vec<[Vec<f32>; 3]> =
             texts.iter().map(|_| Ok([next()?, next()?, next()?])).collect::<Result<_, EmbedError>>()?;

@@ -1,5 +1,6 @@
 //! Texts to vectors.
 
+mod kept;
 mod local;
 mod remote;
 
@@ -7,6 +8,7 @@ use std::fmt;
 
 use countersign_contract::BoxFuture;
 
+pub use kept::Kept;
 pub use local::{Local, TOKENS_MAX};
 pub use remote::Remote;
 

@@ -6,7 +6,7 @@ use anyhow::Context as _;
 use countersign_ask::{Ask, Keeping, Means, Model, NotKept, Page, ReceiptBook};
 use countersign_contract::BoxFuture;
 use countersign_host::Gate;
-use countersign_index::Local;
+use countersign_index::{Kept, Local};
 use countersign_store::{Receipts, Store, StoredReceipt};
 use countersign_transports::ExitCode;
 
@@ -21,9 +21,11 @@ pub(super) fn ask(config: &Config, gate: &Arc<Gate>, store: &Store) -> Result<As
             Some(Model::new(service).map_err(|error| CommandError::message(ExitCode::Usage, error))?)
         }
     };
+    let local = Local::on_all_cores();
     Ok(Ask::new(Means {
         gate: Arc::clone(gate),
-        local: Local::on_all_cores(),
+        known: Kept::new(Arc::new(local.clone()), store.context("tools".into())),
+        local,
         model,
         receipts: Arc::new(Book(store.receipts(config.receipts.keep))),
         keeping: match config.receipts.content {
