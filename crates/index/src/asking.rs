@@ -27,7 +27,7 @@ const READING: Duration = Duration::from_millis(3500);
 const QUERY_PATIENCE: Duration = Duration::from_secs(4);
 
 /// What is embedded while somebody waits may take this long together.
-const ON_DEMAND: Duration = Duration::from_millis(600);
+const ON_DEMAND: Duration = Duration::from_millis(500);
 
 /// Results that are read beyond the limit, for those that are gone by then.
 const SPARE: usize = 8;
