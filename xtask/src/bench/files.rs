@@ -123,10 +123,11 @@ fn text(bytes: u32) -> String {
     (0..bytes / LINE).map(line).collect::<Vec<_>>().concat()
 }
 
-/// The command line of Countersign on the files. What it keeps lies in the scene's folder, which is new each time.
+/// The command line of Countersign on the files. What it keeps lies in the scene's folder, which is new each time. It
+/// offers the one tool: with the search, it would index the file meanwhile, which the reference does not.
 fn serve(binary: &Path, root: &Path, scene: &Scene<'_>) -> anyhow::Result<String> {
     let file = scene.folder.join("countersign.yaml");
-    let keys = format!("root: {}\ndata_dir: {}/data\n", root.display(), scene.folder.display());
+    let keys = format!("root: {}\ndata_dir: {}/data\ntools: [read_repo_file]\n", root.display(), scene.folder.display());
     fs::write(&file, keys).context("cannot write the configuration")?;
     Ok(format!("{} mcp --config {}", quoted(binary), quoted(&file)))
 }
@@ -183,7 +184,7 @@ mod tests {
         let place = folder.path().display();
         assert_eq!(command, format!(r"'it'\''s' mcp --config '{place}/countersign.yaml'"));
         let written = fs::read_to_string(folder.path().join("countersign.yaml")).unwrap();
-        assert_eq!(written, format!("root: files\ndata_dir: {place}/data\n"));
+        assert_eq!(written, format!("root: files\ndata_dir: {place}/data\ntools: [read_repo_file]\n"));
     }
 
     fn measured(bytes_per_answer: f64) -> Measured {
