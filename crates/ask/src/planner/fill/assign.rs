@@ -33,6 +33,14 @@ struct Candidate<'a> {
     context: Context<'a>,
 }
 
+/// A parameter among the open ones.
+struct Wanted<'a> {
+    number: usize,
+    parameter: &'a Parameter,
+    /// There is something that is written as a name of its kind is.
+    has_better: bool,
+}
+
 /// What is to be assigned.
 struct Table<'a> {
     question: &'a Question,
@@ -48,8 +56,9 @@ impl<'a> Filler<'a> {
         self.parts_of_times(&table);
         let mut pairs: Vec<(f64, usize, usize)> = Vec::new();
         for (number, parameter) in table.open.iter().enumerate().filter(|(_, parameter)| !self.has(parameter)) {
+            let wanted = Wanted { number, parameter, has_better: table.has_better(parameter) };
             for at in 0..table.candidates.len() {
-                pairs.extend(table.worth(number, parameter, at).map(|worth| (worth, number, at)));
+                pairs.extend(table.worth(&wanted, at).map(|worth| (worth, number, at)));
             }
         }
         pairs.sort_by(|one, other| other.0.total_cmp(&one.0));
@@ -118,7 +127,8 @@ impl<'a> Filler<'a> {
 
 impl Table<'_> {
     /// `None` if the value cannot be the parameter's.
-    fn worth(&self, number: usize, parameter: &Parameter, at: usize) -> Option<f64> {
+    fn worth(&self, wanted: &Wanted<'_>, at: usize) -> Option<f64> {
+        let &Wanted { number, parameter, has_better } = wanted;
         let Candidate { span, context } = &self.candidates[at];
         let mut worth = serves(parameter, span)?;
         let nearby = context.speaks_of(parameter, span);
@@ -136,7 +146,7 @@ impl Table<'_> {
                 return None;
             }
             worth += 0.8 * fresh - 0.5 - if self.names_next_value(span) { 1.2 } else { 0.0 };
-            worth -= if self.has_better(parameter) { CHUNK_BESIDE_BETTER } else { 0.0 };
+            worth -= if has_better { CHUNK_BESIDE_BETTER } else { 0.0 };
             true
         } else {
             false

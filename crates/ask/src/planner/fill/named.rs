@@ -77,7 +77,8 @@ fn called(question: &Question, parameter: &Parameter) -> Option<Range<usize>> {
 /// "change the title of task 2 to X", "its description should read: X".
 fn changed_to(question: &Question, parameter: &Parameter) -> Option<Range<usize>> {
     static TO: Pattern = Pattern::new(concat!(
-        r"(?i)^[^:]*?(?:\b(?:to (?:be|read|say)|(?:should|must|shall|ought to|has to|needs to) (?:now )?(?:be|read|say|become)|",
+        r"(?i)^[^:]*?(?:\b(?:to (?:be|read|say)|(?:should|must|shall|ought to|has to|needs to) ",
+        r"(?:now )?(?:be|read|say|become)|",
         r"reads|says|becomes|is now|is|to|as)\b:?\s+|:\s+)(\S.*?)(?:,?\s+(?:instead|from now on|please))*$"
     ));
     static IS: Pattern = Pattern::new(r"(?i)^[^:]*?(?:\b(?:reads|says|is)\b:?\s+|:\s+)(\S.*)$");

@@ -131,16 +131,21 @@ impl Filler<'_> {
     }
 }
 
-/// "I have to call Bob, put that on my list" and "remind me to call Bob": what is to be noted, without the order to do so.
+/// "I have to call Bob, put that on my list", "remind me to call Bob": what is to be noted, without the order to do so.
 fn without_order(text: &str) -> Option<&str> {
     static ORDER: Pattern = Pattern::new(concat!(
-        r"(?i)(?:\s*[,;.!:\u{2013}\u{2014}]|\s+-|\s+and)\s+(?:so\s+|then\s+|please\s+|pls\s+|just\s+|(?:can|could|would|will) you\s+)*",
-        r"(?:add|put|make|create|note|write|save|log|jot|track|record|stick|file|remember|list|turn)\b[^,;.!?]*\b(?:it|that|this|one)\b.*$"
+        r"(?i)(?:\s*[,;.!:\u{2013}\u{2014}]|\s+-|\s+and)\s+",
+        r"(?:so\s+|then\s+|please\s+|pls\s+|just\s+|(?:can|could|would|will) you\s+)*",
+        r"(?:add|put|make|create|note|write|save|log|jot|track|record|stick|file|remember|list|turn)\b",
+        r"[^,;.!?]*\b(?:it|that|this|one)\b.*$"
     ));
     static DUTY: Pattern = Pattern::new(concat!(
         r"(?i)^(?:please\s+|pls\s+|hey,?\s+|(?:can|could|would|will) you\s+)*(?:remind (?:me|us) (?:to|that|about)|",
-        r"(?:please )?do(?:n't|nt| not) (?:let me |let us )?forget (?:to|that|about)|(?:i|we) (?:always )?keep forgetting (?:to|that|about)|",
-        r"remember (?:to|that)|note to self:?|(?:i|we|i've|we've|somebody|someone) (?:really |still )?(?:have|has|need|needs|must|should|ought|want|got|gotta)(?: to)?|",
+        r"(?:please )?do(?:n't|nt| not) (?:let me |let us )?forget (?:to|that|about)|",
+        r"(?:i|we) (?:always )?keep forgetting (?:to|that|about)|",
+        r"remember (?:to|that)|note to self:?|",
+        r"(?:i|we|i've|we've|somebody|someone) (?:really |still )?",
+        r"(?:have|has|need|needs|must|should|ought|want|got|gotta)(?: to)?|",
         r"(?:i|we)'ll (?:have|need) to)\s+(\S.*)$"
     ));
     let order = ORDER.find(text).filter(|order| order.start() > 0);

@@ -11,7 +11,7 @@ use crate::planner::lexicon::{ADJECTIVES, STOP};
 use crate::planner::parameter::{Parameter, Type};
 use crate::planner::pattern::Pattern;
 use crate::planner::span::{Found, Span};
-use crate::planner::words::{find_whole, overlap, overlaps_any, stem};
+use crate::planner::words::{overlap, overlaps_any, stem};
 
 /// How the three fields of a relation may be called.
 const FROM: [&str; 5] = ["from", "source", "subject", "start", "parent"];
@@ -51,13 +51,17 @@ impl Filler<'_> {
     /// "Ada (person)", "Ada of type person", "Ada, a person", "a person called Ada".
     fn type_of(&self, name: &Span) -> Option<String> {
         static BEHIND: Pattern = Pattern::new(concat!(
-            r#"(?i)^\s*(?:\(\s*(?:an? |of type |type:? )?([^()]+?)\s*\)|,?\s*(?:\b(?:of|with|and|whose|has)\s+)*(?:the\s+|its\s+)?"#,
-            r#"(?:[\w-]+\s+)?type\s*(?:is|of|=|:)?\s*"?'?([\w-]+(?: [\w-]+)?)"?'?\s*(?:[,.;]|\b(?:in|with|into|to|and|from|without|having|no)\b|$)|"#,
-            r#",\s+(?:which is |is |that's )?(?:an?|the)\s+([\w-]+(?: [\w-]+)?)\s*(?:[,.;]|\b(?:in|with|into|to|and|from|without|having|no)\b|$))"#
+            r#"(?i)^\s*(?:\(\s*(?:an? |of type |type:? )?([^()]+?)\s*\)|"#,
+            r#",?\s*(?:\b(?:of|with|and|whose|has)\s+)*(?:the\s+|its\s+)?"#,
+            r#"(?:[\w-]+\s+)?type\s*(?:is|of|=|:)?\s*"?'?([\w-]+(?: [\w-]+)?)"?'?\s*"#,
+            r#"(?:[,.;]|\b(?:in|with|into|to|and|from|without|having|no)\b|$)|"#,
+            r#",\s+(?:which is |is |that's )?(?:an?|the)\s+([\w-]+(?: [\w-]+)?)\s*"#,
+            r#"(?:[,.;]|\b(?:in|with|into|to|and|from|without|having|no)\b|$))"#
         ));
-        static BEFORE: Pattern = Pattern::new(
-            r"(?i)\b(?:an?|the|new)\s+(?:new\s+)?([a-z][\w-]*)(?:\s+(?:entity|node|object))?(?:\s+(?:named|called))?\s*:?\s*$",
-        );
+        static BEFORE: Pattern = Pattern::new(concat!(
+            r"(?i)\b(?:an?|the|new)\s+(?:new\s+)?([a-z][\w-]*)(?:\s+(?:entity|node|object))?",
+            r"(?:\s+(?:named|called))?\s*:?\s*$"
+        ));
         let text = &self.question.text;
         let found =
             BEHIND.captures(&text[name.range.end..]).and_then(|found| (1..=3).find_map(|group| found.get(group)));
@@ -96,7 +100,8 @@ impl Filler<'_> {
     /// word between two names.
     fn relation(&self) -> Option<(String, Range<usize>)> {
         static NAMED: Pattern = Pattern::new(concat!(
-            r#"(?i)\b(?:type|relation(?:ship)?|edge|link|labell?ed|with|via)\s*(?:(?:of|the|type|relation(?:ship)?|called|named|is)\s+|[:=]\s*)*"#,
+            r#"(?i)\b(?:type|relation(?:ship)?|edge|link|labell?ed|with|via)\s*"#,
+            r#"(?:(?:of|the|type|relation(?:ship)?|called|named|is)\s+|[:=]\s*)*"#,
             r#"["'`]?([a-z][\w-]*)\b"#
         ));
         static BEFORE: Pattern = Pattern::new(r#"(?i)["'`]?\b([a-z][\w-]*)["'`]?\s+(?:relation(?:ship)?|link|edge)\b"#);
@@ -142,10 +147,8 @@ impl Filler<'_> {
 
     /// What is quoted or has capitals, but for what the tool is about.
     fn names(&self) -> Vec<&Span> {
-        let is_own = |span: &Span| {
-            find_whole(&span.text.to_lowercase(), " ").next().is_none()
-                && self.tool.vocabulary.contains(&stem(&span.text.to_lowercase()))
-        };
+        let is_own =
+            |span: &Span| !span.text.contains(' ') && self.tool.vocabulary.contains(&stem(&span.text.to_lowercase()));
         let is_name = |span: &&Span| matches!(span.found, Found::Name | Found::Quoted) && !is_own(span);
         let mut names: Vec<&Span> = Vec::new();
         for span in self.question.spans.iter().filter(is_name) {
