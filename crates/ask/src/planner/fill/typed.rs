@@ -27,7 +27,12 @@ impl Filler<'_> {
             return None;
         }
         let names = self.names();
-        let typed: Vec<(&Span, String)> = names.iter().filter_map(|span| Some((*span, self.type_of(span)?))).collect();
+        let mut typed: Vec<(&Span, String)> =
+            names.iter().filter_map(|span| Some((*span, self.type_of(span)?))).collect();
+        if let Some(of) = self.common_type().filter(|_| typed.is_empty()) {
+            let written = names.iter().filter(|span| span.found == Found::Name);
+            typed = written.map(|span| (*span, of.clone())).collect();
+        }
         if typed.is_empty() {
             return None;
         }
@@ -45,7 +50,7 @@ impl Filler<'_> {
             }
             Value::from(object)
         };
-        Some((typed.iter().map(object).collect(), Evidence::STRUCTURED))
+        Some((typed.iter().map(object).collect(), Evidence::TYPED))
     }
 
     /// "Ada (person)", "Ada of type person", "Ada, a person", "a person called Ada".
@@ -77,9 +82,33 @@ impl Filler<'_> {
         behind.filter(tells).or_else(|| before().filter(tells))
     }
 
+    /// "both of type team", "create him as a person": of all names.
+    fn common_type(&self) -> Option<String> {
+        static TYPE_OF_ALL: Pattern = Pattern::new(concat!(
+            r"(?i)\b(?:both|all|each|every one|him|her|it|them|these|this)\b[^.;:\x22]*?",
+            r"\b(?:of (?:the )?type|as (?:an?|the)|as)\s+([a-z][\w-]*)"
+        ));
+        TYPE_OF_ALL.captures(&self.question.text).map(|found| found[1].to_owned())
+    }
+
     /// Two names and what is between them.
     pub(super) fn edges(&self, parameter: &Parameter) -> Option<(Value, Evidence)> {
         let [from, to, of] = edge(parameter)?;
+        let object = |from_name: &str, to_name: &str, relation: &str| {
+            let mut edge = Map::new();
+            edge.insert(from.name.clone(), from_name.into());
+            edge.insert(to.name.clone(), to_name.into());
+            edge.insert(of.name.clone(), relation.into());
+            Value::from(edge)
+        };
+        let triples = triples(&self.question.text);
+        let names = self.names();
+        let is_name = |end: &String| names.iter().any(|name| name.text == *end);
+        // One alone may be chance, unless its ends are names.
+        if triples.len() > 1 || triples.iter().any(|[one, other, _]| is_name(one) && is_name(other)) {
+            let objects = triples.iter().map(|[one, other, relation]| object(one, other, relation));
+            return Some((objects.collect(), Evidence::TYPED));
+        }
         let (relation, place) = self.relation()?;
         let ends: Vec<&Span> = self.names().into_iter().filter(|span| !overlap(&span.range, &place)).collect();
         let [one, other] = ends[..] else { return None };
@@ -89,11 +118,7 @@ impl Filler<'_> {
         };
         let turned = behind(one, "to") && behind(other, "from");
         let (first, second) = if turned { (other, one) } else { (one, other) };
-        let mut edge = Map::new();
-        edge.insert(from.name.clone(), first.text.as_str().into());
-        edge.insert(to.name.clone(), second.text.as_str().into());
-        edge.insert(of.name.clone(), relation.into());
-        Some((vec![Value::from(edge)].into(), Evidence::STRUCTURED))
+        Some((vec![object(&first.text, &second.text, &relation)].into(), Evidence::STRUCTURED))
     }
 
     /// What a relation is called, and where that stands: `works_at`, "of type knows", "the manages relation", or a single
@@ -158,6 +183,24 @@ impl Filler<'_> {
         }
         names
     }
+}
+
+/// Relations that are written as such, each with its two ends: "a depends_on b", "a -> b depends_on".
+fn triples(text: &str) -> Vec<[String; 3]> {
+    static IN_A_ROW: Pattern = Pattern::new(concat!(
+        r"(?<one>[A-Z][\w.]*(?: [A-Z][\w.]*)*|[\w.-]+) (?<of>[a-z]+(?:_[a-z]+)+) ",
+        r"(?<other>[A-Z][\w.]*(?: [A-Z][\w.]*)*|[\w-]+)"
+    ));
+    static ARROW: Pattern = Pattern::new(concat!(
+        r"(?<one>[A-Z][\w.]*(?: [A-Z][\w.]*)*|[\w.-]+) ?(?:-+|=+|\u{2192})>? ?",
+        r"(?<other>[A-Z][\w.]*(?: [A-Z][\w.]*)*|[\w.-]+?)[ ,:(]+(?<of>[a-z]+(?:_[a-z]+)+)"
+    ));
+    let of = |pattern: &Pattern| -> Vec<[String; 3]> {
+        let triple = |found: regex::Captures<'_>| ["one", "other", "of"].map(|name| found[name].to_owned());
+        pattern.captures_iter(text).map(triple).collect()
+    };
+    let by_arrow = of(&ARROW);
+    if by_arrow.is_empty() { of(&IN_A_ROW) } else { by_arrow }
 }
 
 /// Whether its objects are relations.
