@@ -43,7 +43,7 @@ pub(super) fn share(question: &Question, tool: &Tool, filling: &Filling) -> f64 
     };
     // Where something is to be read, written or looked for is no detail.
     let is_place = |span: &&Span| span.found == Found::Path && is_goal(question, span) && unused(span) >= 1.0;
-    let least = if values.iter().any(|span| is_place(&span)) { PLACE_UNUSED } else { 0.0 };
+    let least = if values.iter().any(is_place) { PLACE_UNUSED } else { 0.0 };
     let unused: f64 = values.iter().map(unused).sum::<f64>() + to_f64(strange);
     (unused / to_f64(values.len())).min(1.0).max(least)
 }

@@ -185,7 +185,7 @@ impl Filler<'_> {
     }
 }
 
-/// Relations that are written as such, each with its two ends: "a depends_on b", "a -> b depends_on".
+/// Relations that are written as such, each with its two ends: `a depends_on b`, `a -> b depends_on`.
 fn triples(text: &str) -> Vec<[String; 3]> {
     static IN_A_ROW: Pattern = Pattern::new(concat!(
         r"(?<one>[A-Z][\w.]*(?: [A-Z][\w.]*)*|[\w.-]+) (?<of>[a-z]+(?:_[a-z]+)+) ",
