@@ -46,6 +46,8 @@ const MEANING: [f64; 3] = [0.5, 0.2, 0.2];
 const WORDS: f64 = 0.3;
 /// The question spells the tool's name.
 const SPELLED: f64 = 1.0;
+/// The question begins with the tool's name, for each word of it.
+const SAID: f64 = 0.08;
 /// The question asks for what the tool does, or for something else.
 const VERBS_AGREE: f64 = 0.1;
 const VERBS_DIFFER: f64 = -0.14;
@@ -53,12 +55,16 @@ const VERBS_DIFFER: f64 = -0.14;
 const VERBS_GUESSED: f64 = 0.5;
 /// The first telling word is in the tool's name.
 const HEAD: f64 = 0.08;
+/// The tool speaks of where it is to be done.
+const PLACE: f64 = 0.04;
 /// What the request is about is in the tool's name.
 const OBJECT: f64 = 0.08;
 const FIT: f64 = 0.1;
 const MISSING: f64 = -0.1;
 /// Missing arguments beyond this make nothing worse.
 const MISSING_MAX: usize = 2;
+/// Values stand together as only this tool wants them.
+const STRUCTURED: f64 = 0.08;
 const UNUSED: f64 = -0.2;
 
 /// A tool that may be chosen.
@@ -230,19 +236,24 @@ impl Planner {
         let filled = |(at, parts, likeness): (usize, Parts, f64)| {
             let tool = &self.tools[at];
             let filling = fill(question, tool, today);
-            let arguments = FIT * filling.fit(tool) + MISSING * to_f64(filling.missing.len().min(MISSING_MAX));
+            let missing = MISSING * to_f64(filling.missing.len().min(MISSING_MAX));
+            let arguments = FIT * filling.fit(tool) + missing + if filling.is_structured() { STRUCTURED } else { 0.0 };
             let unused = UNUSED * unused::share(question, tool, &filling);
             // What is emptied is deleted, if only a part of something.
             let empties = filling.empties();
             let verb = if empties { parts.verb.max(VERBS_AGREE) } else { parts.verb };
             let name = parts.name + if empties { OBJECT } else { 0.0 };
-            Ranked {
+            let mut ranked = Ranked {
                 parts: Parts { name, verb, arguments, unused, ..parts },
                 tool,
                 usual: &self.usual[at],
                 likeness,
                 filling,
+            };
+            if wording.concerns(tool) == 0.0 && ranked.names_choice(wording) {
+                ranked.parts.name += OBJECT;
             }
+            ranked
         };
         let mut ranked: Vec<Ranked<'_>> = best.into_iter().take(FILLED).map(filled).collect();
         ranked.sort_by(|one, other| other.parts.sum().total_cmp(&one.parts.sum()));

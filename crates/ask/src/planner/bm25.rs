@@ -11,6 +11,9 @@ const B: f64 = 0.75;
 /// What a word counts that only means the same as one in the question, which tools have, too.
 const SYNONYM_OF_KNOWN: f64 = 0.3;
 
+/// What a preposition counts.
+const TEMPORAL: f64 = 0.3;
+
 #[derive(Debug)]
 pub(super) struct WordIndex {
     /// Tools that have a stem, and how much it counts there.
@@ -65,6 +68,12 @@ impl WordIndex {
     fn terms(&self, query: &str) -> BTreeMap<String, f64> {
         let mut terms: BTreeMap<String, f64> =
             stems(query, StopWords::Dropped).into_iter().map(|term| (term, 1.0)).collect();
+        // "level 1" has nothing to do with a version.
+        terms.retain(|term, _| !term.chars().all(|c| c.is_ascii_digit()));
+        // Parameters are called so, and so is when something happens.
+        for word in ["after", "before", "since", "until", "during", "between"] {
+            terms.entry(word.to_owned()).and_modify(|weight| *weight = TEMPORAL);
+        }
         let words = plain_words(query);
         for pair in words.windows(2) {
             let [one, other] = pair else { continue };
@@ -84,8 +93,9 @@ impl WordIndex {
             let is_known = self.postings.contains_key(term);
             // A name in capitals has no synonyms.
             let others = synonyms(term).filter(|other| self.postings.contains_key(*other) && *other != term);
-            let others = others.filter(|_| !query.contains(&term.to_uppercase()) && !BORDERS.contains(term.as_str()));
-            let weight = if is_known { SYNONYM_OF_KNOWN } else { 1.0 };
+            let others = others.filter(|_| !query.contains(&term.to_uppercase()));
+            let is_common = BORDERS.contains(term.as_str());
+            let weight = if is_known || is_common { SYNONYM_OF_KNOWN } else { 1.0 };
             added.extend(others.filter(|_| weight > 0.0).map(|other| (other.clone(), weight)));
             if !is_known && synonyms(term).next().is_none() {
                 let meant = self.postings.keys().filter(|known| is_misspelt(term, known)).min();

@@ -4,7 +4,7 @@ use std::collections::{HashMap, HashSet};
 use std::sync::LazyLock;
 
 use super::lexicon::keyed;
-use super::words::stem;
+use super::words::{is_misspelt, stem};
 
 /// Words between a verb and the word that belongs to it, as in "take task 13 off".
 const REACH: usize = 8;
@@ -96,6 +96,15 @@ impl Deed {
         VERBS.written.contains(word)
     }
 
+    /// The verb that a word is but for a letter that is missing, too much or in the place of its neighbour; `None` if
+    /// there are several.
+    pub(super) fn misspelt(word: &str) -> Option<&'static str> {
+        // "commits" and "forgot" are forms of their verbs.
+        let is_form = |verb: &str| verb.len() == word.len() && !is_swapped(word, verb) || stem(verb) == stem(word);
+        let mut meant = VERBS.written.iter().copied().filter(|verb| is_misspelt(word, verb) && !is_form(verb));
+        meant.next().filter(|_| meant.next().is_none())
+    }
+
     /// Of a verb with the words behind it: "check" reads, and "check it off" completes.
     pub(super) fn of_phrase<'w>(verb: &str, behind: impl Iterator<Item = &'w str>) -> Deeds {
         let behind: Vec<&str> = behind.take(REACH).collect();
@@ -108,6 +117,16 @@ impl Deed {
         let longest = phrases.reduce(|best, next| if next.0.len() > best.0.len() { next } else { best });
         longest.map_or_else(|| Self::of(verb), |(_, deeds)| *deeds)
     }
+}
+
+/// The same letters in another order.
+fn is_swapped(one: &str, other: &str) -> bool {
+    let sorted = |word: &str| {
+        let mut bytes = word.as_bytes().to_vec();
+        bytes.sort_unstable();
+        bytes
+    };
+    sorted(one) == sorted(other)
 }
 
 impl From<Deed> for Deeds {

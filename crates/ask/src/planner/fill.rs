@@ -16,6 +16,7 @@ mod rest;
 mod serve;
 mod switches;
 mod typed;
+mod written;
 
 #[cfg(test)]
 mod tests;
@@ -64,6 +65,12 @@ pub(super) enum From {
     Rest,
 }
 
+impl Filling {
+    pub(super) fn is_structured(&self) -> bool {
+        self.evidence.values().any(|evidence| *evidence == Evidence::TYPED)
+    }
+}
+
 impl Evidence {
     const NAMED: Self = Self { strength: 1.0, hardness: 1.0, from: From::Whole };
     const LISTED: Self = Self { strength: 1.0, hardness: 0.0, from: From::Value };
@@ -71,6 +78,8 @@ impl Evidence {
     const LISTED_IN_PART: Self = Self { hardness: 0.2, ..Self::LISTED };
     /// Several values that belong together as the parameter wants them.
     const STRUCTURED: Self = Self { hardness: 0.5, ..Self::LISTED };
+    /// The same, in words that leave no doubt: names with their types.
+    const TYPED: Self = Self { hardness: 0.6, ..Self::LISTED };
     const GUESSED: Self = Self { strength: 0.5, hardness: 0.0, from: From::Value };
     /// Words that the question says beside the parameter's name.
     const BESIDE_NAME: Self = Self { strength: 0.8, hardness: 0.0, from: From::Value };
@@ -125,6 +134,7 @@ fn fill_shape(question: &Question, tool: &Tool, shape: &Shape, today: Date) -> F
     filler.zones();
     filler.switches();
     filler.named_values();
+    filler.written();
     filler.lists_of_several();
     filler.assign();
     filler.other_lists();

@@ -1,9 +1,12 @@
 //! General knowledge in tables: words by what they do, synonyms, units, currencies, cities, time zones.
 //!
-//! The tables are text files, read once. Nothing in them is about any tool or any set of questions.
+//! The tables are text files, read once. Nothing in them names a tool; the phrases are those of version control, lists of
+//! tasks, machines and projects.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::LazyLock;
+
+use regex::Regex;
 
 use super::deed::Deed;
 use super::words::{Stems, stem};
@@ -95,6 +98,18 @@ static ZONES_BY_PLACE: LazyLock<HashMap<String, &str>> = LazyLock::new(|| {
 });
 pub(super) static ORDINARY_REQUESTS: LazyLock<Vec<String>> =
     LazyLock::new(|| lines(include_str!("../../data/requests.txt")).map(str::to_owned).collect());
+
+#[expect(clippy::expect_used, reason = "the phrases are constants, and the tests of the planner compile them")]
+static PHRASES: LazyLock<Vec<(Regex, &str)>> = LazyLock::new(|| {
+    let split = |line: &'static str| line.split_once(" => ");
+    let pairs = lines(include_str!("../../data/phrases.txt")).filter_map(split);
+    pairs.map(|(phrase, plain)| (Regex::new(phrase).expect("a valid pattern"), plain)).collect()
+});
+
+/// What the phrases in a text (in lower case) mean in plain words.
+pub(super) fn plain_words_for(lower: &str) -> impl Iterator<Item = &'static str> {
+    PHRASES.iter().filter(move |(phrase, _)| phrase.is_match(lower)).map(|(_, plain)| *plain)
+}
 
 /// Other words for it, itself among them.
 pub(super) fn synonyms(stem: &str) -> impl Iterator<Item = &'static String> {

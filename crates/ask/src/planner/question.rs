@@ -129,9 +129,10 @@ fn without_quotes(text: &str) -> &str {
 
 /// "a to do item" with the word that it is; only where the request is.
 pub(super) fn with_todo(text: &str) -> Cow<'_, str> {
-    static TO_DO: Pattern = Pattern::new(
-        r"(?i)^((?:[^\s:]+\s+){0,9}?(?:(?:an?|my|the|this|new|another|your|our|up|off)\s+)?)to-do\b|^((?:[^\s:]+\s+){0,4}(?:a|my|the|this|new|another|your|our)\s+)to do\b",
-    );
+    static TO_DO: Pattern = Pattern::new(concat!(
+        r"(?i)^((?:[^\s:]+\s+){0,9}?(?:(?:an?|my|the|this|new|another|your|our|up|off)\s+)?)to-do\b|",
+        r"^((?:[^\s:]+\s+){0,4}(?:a|my|the|this|new|another|your|our)\s+)to do\b"
+    ));
     TO_DO.replace(text, "${1}${2}todo")
 }
 

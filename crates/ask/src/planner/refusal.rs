@@ -93,7 +93,7 @@ impl Ranked<'_> {
         if wording.says_nothing() && self.filling.evidence.is_empty() {
             return Err(Unfit::Unlike);
         }
-        let features = self.features(wording);
+        let features = self.features(wording, tools);
         let same_topic = tools < 2 || features.topic(self.parts.meaning, wording.covered_by(self.tool)) >= 0.0;
         if features.sure() >= 0.0 && same_topic { Ok(()) } else { Err(Unfit::Unlike) }
     }
@@ -105,11 +105,27 @@ impl Ranked<'_> {
         wording.request.is_sure() && texts.flat_map(|each| &each.name_set).any(|word| wording.names(word))
     }
 
+    /// The request is for what the tool is about and does, or has its verb, where others do not.
+    fn is_asked_for(&self, wording: &Wording, tools: usize) -> bool {
+        let does_it = || wording.concerns(self.tool) >= 1.0 && wording.request.deeds.meets(self.tool.deeds);
+        wording.request.is_sure() && (does_it() || tools > 1 && wording.says_verb_of(self.tool))
+    }
+
     /// Says which of its commands is wanted.
     fn names_command(&self) -> bool {
         let is_named = |name: &String| self.filling.evidence.get(name).is_some_and(|evidence| evidence.hardness > 0.0);
         let commands = self.tool.shape.parameters.iter().filter(|each| each.required && !each.choices.is_empty());
         commands.map(|each| &each.name).any(is_named)
+    }
+
+    /// The request is for something that the tool enumerates: "known issues" where there are rules, decisions and issues.
+    pub(super) fn names_choice(&self, wording: &Wording) -> bool {
+        let objects = &wording.request.object;
+        self.tool.shape.parameters.iter().filter(|each| !each.choices.is_empty()).any(|each| {
+            let given = self.filling.arguments.get(&each.name);
+            let meant = each.choices.iter().filter(|choice| Some(&choice.value) == given);
+            meant.flat_map(|choice| &choice.stems).any(|stem| objects.contains(stem))
+        })
     }
 
     /// Deleting is asked for, or something that only few tools do, and this one does not.
@@ -122,6 +138,11 @@ impl Ranked<'_> {
             let is_run = wording.request.verb.as_deref() == Some("run") && wording.concerns(self.tool) > 0.0;
             return !done.meets(asked) && !says_verb && !is_run;
         }
+        // What is there is not renamed by making another one.
+        let renames = wording.request.is_sure() && matches!(wording.request.verb.as_deref(), Some("renam" | "retitl"));
+        if renames && !done.has(Deed::Update) && !done.is_empty() && !says_verb {
+            return true;
+        }
         let others = [Deed::Read, Deed::Search, Deed::Create, Deed::Update, Deed::Complete];
         asked.has(Deed::Delete)
             && !asked.meets(done)
@@ -129,9 +150,11 @@ impl Ranked<'_> {
             && others.iter().any(|deed| done.has(*deed))
     }
 
-    fn features(&self, wording: &Wording) -> Features {
+    fn features(&self, wording: &Wording, tools: usize) -> Features {
         let ours = wording.speaks_of_project && self.tool.about_project;
-        let expected = ours || wording.asks_for_results_of(self.tool) || self.names_command();
+        let names_choice = self.names_choice(wording);
+        let is_named = self.names_command() || names_choice || self.is_asked_for(wording, tools);
+        let expected = ours || wording.asks_for_results_of(self.tool) || is_named;
         let cover = wording.covers_name(self.tool);
         let hardest = self.filling.evidence.values().map(|evidence| evidence.hardness).fold(0.0, f64::max);
         let flag = |flag| if flag { 1.0 } else { 0.0 };
@@ -143,7 +166,7 @@ impl Ranked<'_> {
             foreign: flag(wording.is_foreign),
             length: to_f64(wording.length.clamp(5, 20)).ln_1p(),
             question: flag(wording.is_question && !expected) * if hardest >= 0.5 { 0.5 } else { 1.0 },
-            hard: if ours { 1.0 } else { hardest },
+            hard: if ours || names_choice { 1.0 } else { hardest },
         }
     }
 }

@@ -11,6 +11,9 @@ use super::question::Word;
 use super::span::{Found, Span};
 use super::words::{is_participle, overlap, stem};
 
+/// Verbs that are things where a name follows.
+const NAMED: [&str; 3] = ["commit", "branch", "tag"];
+
 /// Words of an object that are looked at.
 const OBJECT_MAX: usize = 4;
 
@@ -55,7 +58,8 @@ impl Request {
         let clauses = clauses(words, spans);
         let mut best: Option<Self> = None;
         for (number, Clause { words, place, is_label }) in clauses.iter().enumerate() {
-            if let Some(found) = of_clause(words, number == 0)
+            let noted = || if *is_label { noted(words) } else { None };
+            if let Some(found) = of_clause(words, number == 0).or_else(noted)
                 && best.as_ref().is_none_or(|best| found.certainty > best.certainty)
             {
                 best = Some(Self { place: place.clone(), ..found });
@@ -82,11 +86,26 @@ impl Request {
     }
 }
 
+/// "a task: …", whatever the verb in front of it is.
+fn noted(words: &[&str]) -> Option<Request> {
+    let (object, before) = words.split_last()?;
+    // "for the log: …".
+    if words.len() < 6 && ["for", "to", "into"].contains(words.first()?) {
+        return Some(Request::new(Deed::Create.into(), Certainty::Stated, None).upon(words));
+    }
+    let is_one = before.last().is_some_and(|word| ["a", "an", "another", "new"].contains(word));
+    is_one.then(|| Request::new(Deed::Create.into(), Certainty::Asked, None).upon(&[object]))
+}
+
 /// What a note begins with: "todo: …" is to be written down, whatever it says.
 pub(super) fn label(text: &str) -> Option<&str> {
     static NOTE: Pattern =
         Pattern::new(r"(?i)^\s*(?:(?:new|another)\s+)?(to-?do|task|note|reminder|memo)(?:\s*:|\s+-\s)");
-    NOTE.captures(text)?.get(1).map(|label| label.as_str())
+    static BEHIND: Pattern = Pattern::new(concat!(
+        r#"(?i)^\s*["\u{201c}][^"\u{201d}]+["\u{201d}]\s*(?:-|\u{2013}|\u{2014}|<-|:|,|as)\s*(?:an?\s+|my\s+)?(?:new\s+)?"#,
+        r"(to-?do|task|note|reminder|memo)\b[^:]*$"
+    ));
+    NOTE.captures(text).or_else(|| BEHIND.captures(text))?.get(1).map(|label| label.as_str())
 }
 
 /// The words between signs, and what begins with "could you"; [`VALUE`] for each word of a value.
@@ -145,13 +164,20 @@ fn of_clause(words: &[&str], is_first: bool) -> Option<Request> {
     }
     // "run the tests", but not "run a search".
     let is_run = words[..polite].contains(&"run") && !words[..polite].contains(&"git");
-    if is_run && !rest.iter().take(4).any(|word| is_verb(word)) {
+    let does_else = |word: &&str| is_verb(word) && !Deed::of(word).is_only(Deed::Operate);
+    if is_run && !rest.iter().take(4).any(does_else) {
         return Some(Request::new(Deed::Operate.into(), Certainty::Asked, Some("run")).upon(rest));
     }
-    let verb = first.replace('-', "");
+    // "git log" shows it, whatever logging is otherwise.
+    if words[..polite].contains(&"git") && COMPOUNDS.contains(first) {
+        return Some(Request::new(Deed::Read.into(), Certainty::Asked, Some(first)).upon(rest));
+    }
+    let verb = spelled(&first.replace('-', ""));
     let deeds = Deed::of_phrase(&verb, rest[1..].iter().copied());
     // "commit history", "patch included".
-    let is_noun = rest.get(1).is_some_and(|next| COMPOUNDS.contains(*next) || is_participle(next));
+    // "commit HEAD~2" is the name of one.
+    let is_named = NAMED.contains(&first) && rest.get(1) == Some(&VALUE);
+    let is_noun = is_named || rest.get(1).is_some_and(|next| COMPOUNDS.contains(*next) || is_participle(next));
     if !deeds.is_empty() && is_verb(&verb) && !is_noun {
         return Some(Request::new(deeds, Certainty::Asked, Some(&verb)).upon(&rest[1..]));
     }
@@ -159,7 +185,22 @@ fn of_clause(words: &[&str], is_first: bool) -> Option<Request> {
     if deeds.has(Deed::Complete) && (is_participle(first) && mine || rest.get(1) == Some(&"with")) {
         return Some(Request::new(Deed::Complete.into(), Certainty::Asked, Some("complete")).upon(&rest[1..]));
     }
-    passive(words).or_else(|| stated(words)).or_else(|| wanted(words, polite))
+    passive(words).or_else(|| stated(words)).or_else(|| gets(words)).or_else(|| wanted(words, polite))
+}
+
+/// The verb that is meant, where a letter is wrong.
+fn spelled(word: &str) -> String {
+    let known = if Deed::is_verb(word) || word.len() < 5 { None } else { Deed::misspelt(word) };
+    known.unwrap_or(word).to_owned()
+}
+
+/// "Ada gets another observation", "the graph needs two new nodes": something is to be made.
+fn gets(words: &[&str]) -> Option<Request> {
+    let at = words.iter().position(|word| ["gets", "get", "needs", "deserves", "receives"].contains(word))?;
+    let behind = &words[at + 1..];
+    let adds = |word: &&str| ["new", "another", "further", "additional", "extra", "more"].contains(word);
+    let is_new = at > 0 && behind.iter().take(3).any(adds);
+    is_new.then(|| Request::new(Deed::Create.into(), Certainty::Asked, None).upon(behind))
 }
 
 /// A question wants to be shown something, or to have it found.
@@ -238,7 +279,8 @@ fn stated(words: &[&str]) -> Option<Request> {
     let at = words.iter().position(is)?;
     // "tasks that are done" are none that were done just now.
     let describes = at.checked_sub(1).is_some_and(|before| ["that", "which", "who"].contains(&words[before]));
-    let state = Some(&words[at + 1..]).filter(|_| !describes)?;
+    let denied = words[at + 1..].iter().take(3).any(|word| ["not", "never", "n't"].contains(word));
+    let state = Some(&words[at + 1..]).filter(|_| !describes && !denied)?;
     let mut state =
         state.iter().filter(|word| !STOP.contains(**word) && !["now", "already", "finally", "been"].contains(word));
     let deeds = state.next().map(|word| Deed::of(word)).unwrap_or_default();
@@ -275,7 +317,9 @@ fn anywhere(clauses: &[Clause<'_>]) -> Request {
         let is_noun = follows(&DETERMINERS) || before.is_some_and(|word| ADJECTIVES.contains(word));
         is_participle(words[at]) && before.is_none() || is_noun || follows(&["is", "are", "was", "were", "been", "be"])
     };
-    let is_request = |at: &usize| (is_verb(words[*at]) || is_participle(words[*at])) && !describes(*at);
+    let is_named = |at: usize| NAMED.contains(&words[at]) && words.get(at + 1) == Some(&VALUE);
+    let is_request =
+        |at: &usize| (is_verb(words[*at]) || is_participle(words[*at])) && !describes(*at) && !is_named(*at);
     let verb = (0..words.len()).filter(is_request).find(|at| !Deed::of(words[*at]).is_empty());
     let deeds = verb.map(|at| Deed::of(words[at]));
     let is_noun = words.first().is_some_and(|first| {

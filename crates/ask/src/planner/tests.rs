@@ -6,6 +6,7 @@ use jiff::civil::date;
 use serde_json::{Value, json};
 
 use super::deed::Deed;
+use super::lexicon::plain_words_for;
 use super::question::Question;
 use super::words::{StopWords, is_misspelt, stem, stems};
 use super::{Candidate, Choice, Offer, Plan, Planner};
@@ -20,6 +21,8 @@ async fn the_right_tool_is_called() {
         ("get rid of task 12", "delete_task", json!({"task_id": 12})),
         ("fetch https://example.org/a", "web__fetch", json!({"url": "https://example.org/a"})),
         ("use web__fetch on example.org/b", "web__fetch", json!({"url": "https://example.org/b"})),
+        ("tick off, no, delete task 12", "delete_task", json!({"task_id": 12})),
+        ("list tasks", "list_tasks", json!({})),
     ] {
         let Plan { choice, candidates } = plan(question).await;
         let Choice::Call { tool: called, arguments: given, .. } = &choice else { panic!("{question}: {choice:?}") };
@@ -51,6 +54,12 @@ fn what_is_asked_for() {
         ("where is it used?", "Search"),
         ("git push /srv/app", "Transfer"),
         ("restart the server", "Operate"),
+        ("run npm install", "Operate"),
+        ("serach the notes", "Search"),
+        ("git log /srv/app", "Read"),
+        ("Ada gets another remark", "Create"),
+        ("pls ad a task: call mom", "Create"),
+        ("\"Call mom\" - task, please", "Create"),
     ] {
         let request = Question::new(question).request;
         let deed = Deed::ALL.iter().find(|deed| request.deeds.is_only(**deed));
@@ -71,6 +80,33 @@ fn what_it_is_to_be_done_to() {
         assert!(found.iter().zip(&stems).all(|(found, stem)| found.starts_with(stem)), "{question}: {found:?}");
         assert_eq!(found.len(), stems.len(), "{question}: {found:?}");
     }
+}
+
+#[test]
+fn what_is_not_asked_for() {
+    for (question, deed) in [
+        ("task 4 is not done", Deed::Complete),
+        ("search it, stop at ten matches", Deed::Operate),
+        ("commit HEAD~4 of /srv/app", Deed::Create),
+        ("commits of /srv/app", Deed::Create),
+    ] {
+        let request = Question::new(question).request;
+        assert!(!request.deeds.has(deed), "{question}: {request:?}");
+    }
+}
+
+#[test]
+fn phrases_have_plain_words() {
+    for (question, plain) in [
+        ("which files are modified in /srv/app?", "working tree status"),
+        ("what have i not staged yet?", "unstaged changes"),
+        ("is the repo clean?", "working tree status"),
+        ("if it's 5 pm in oslo, what is it in rome?", "convert time between timezones"),
+        ("the last three commits", "commit logs"),
+    ] {
+        assert!(plain_words_for(question).any(|found| found == plain), "{question}");
+    }
+    assert_eq!(plain_words_for("order a pizza").next(), None);
 }
 
 #[test]

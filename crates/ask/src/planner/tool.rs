@@ -23,6 +23,8 @@ pub(super) struct Tool {
     pub(super) name: String,
     /// Behind the prefix of an upstream server.
     pub(super) own_name: String,
+    /// Words of that name.
+    pub(super) own_words: Vec<String>,
     pub(super) shape: Shape,
     /// Names of required parameters.
     pub(super) required: Vec<String>,
@@ -62,6 +64,7 @@ impl Tool {
         Self {
             name: offer.name.clone(),
             own_name: offer.name.rsplit("__").next().unwrap_or(&offer.name).to_owned(),
+            own_words: parts(offer.name.rsplit("__").next().unwrap_or(&offer.name)),
             objects: objects(&offer.name, &words),
             deeds: deeds(&offer.name, &words, &shape),
             shape,

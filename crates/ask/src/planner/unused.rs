@@ -4,6 +4,7 @@ use serde_json::Value;
 
 use super::bm25::to_f64;
 use super::fill::{Filling, From};
+use super::lexicon::{ADJECTIVES, BORDERS, has_synonym};
 use super::parameter::{Kind, Type};
 use super::pattern::Pattern;
 use super::question::Question;
@@ -13,12 +14,17 @@ use super::words::{as_key, char_at, char_before};
 
 /// What a value counts that only went where no such value belongs.
 const MISPLACED: f64 = 0.7;
+/// What it counts at least that the tool does not take a path.
+const PLACE_UNUSED: f64 = 0.75;
 
 /// From 0 to 1; half for what only the rest of the question holds, and `key=` that the tool does not have counts, too.
 pub(super) fn share(question: &Question, tool: &Tool, filling: &Filling) -> f64 {
     static KEY: Pattern = Pattern::new(r"(?:^|\s)([A-Za-z_]\w+)=\S");
     let has_key = |key: &str| tool.shape.parameters.iter().any(|each| as_key(&each.name) == as_key(key));
     let strange = KEY.captures_iter(&question.text).filter(|captures| !has_key(&captures[1])).count();
+    if tool.shape.parameters.is_empty() {
+        return 0.5 * words_unused(question, tool);
+    }
     let values: Vec<&Span> = question.spans.iter().filter(|span| is_value(&span.found)).collect();
     if values.is_empty() {
         return if strange > 0 { 1.0 } else { 0.0 };
@@ -35,8 +41,32 @@ pub(super) fn share(question: &Question, tool: &Tool, filling: &Filling) -> f64 
             1.0
         }
     };
+    // Where something is to be read, written or looked for is no detail.
+    let is_place = |span: &&Span| span.found == Found::Path && is_goal(question, span) && unused(span) >= 1.0;
+    let least = if values.iter().any(is_place) { PLACE_UNUSED } else { 0.0 };
     let unused: f64 = values.iter().map(unused).sum::<f64>() + to_f64(strange);
-    (unused / to_f64(values.len())).min(1.0)
+    (unused / to_f64(values.len())).min(1.0).max(least)
+}
+
+/// Of a tool that takes nothing: the share of words that its texts do not say.
+fn words_unused(question: &Question, tool: &Tool) -> f64 {
+    let telling = question.words.iter().filter(|word| !word.is_sign() && !BORDERS.contains(word.bare()));
+    let (mut all, mut unused) = (0, 0);
+    for word in telling {
+        all += 1;
+        let is_said = tool.texts.contains(&word.stem) || has_synonym(&word.stem, &tool.texts);
+        unused += usize::from(!is_said && !ADJECTIVES.contains(word.lower.as_str()));
+    }
+    if all == 0 { 0.0 } else { to_f64(unused) / to_f64(all) }
+}
+
+/// "into data.csv", `src/**/*.go`, and what the verb of the request stands in front of.
+fn is_goal(question: &Question, span: &Span) -> bool {
+    static INTO: Pattern = Pattern::new(concat!(
+        r"(?i)(?:\b(?:in|into|to|onto|from|under|as|file)|^\W*(?:please )?\w+)\s+",
+        r"(?:(?:the|a|file|sandbox)\s+)*$"
+    ));
+    span.text.contains('*') || INTO.is_match(&question.text[..span.range.start])
 }
 
 /// An address for a tool that takes none.

@@ -2,18 +2,23 @@
 
 use super::deed::{Deed, Deeds};
 use super::fill::POLITE;
-use super::lexicon::{ASKING, OPENERS, STOP, has_synonym};
+use super::lexicon::{ASKING, OPENERS, STOP, has_synonym, plain_words_for, synonyms};
 use super::pattern::Pattern;
 use super::question::{Question, Word};
 use super::request::{Certainty, Request};
 use super::span::{Found, Span};
 use super::tool::Tool;
-use super::words::{Stems, char_at, char_before, is_misspelt, is_word_char, parts, plain_words, stem};
-use super::{HEAD, OBJECT, SPELLED, VERBS_AGREE, VERBS_DIFFER, VERBS_GUESSED};
+use super::words::{
+    Stems, StopWords, char_at, char_before, is_misspelt, is_word_char, parts, plain_words, stem, stems,
+};
+use super::{HEAD, OBJECT, PLACE, SAID, SPELLED, VERBS_AGREE, VERBS_DIFFER, VERBS_GUESSED};
 
 /// Stems of verbs that any tool may have.
 const GENERAL: [&str; 12] =
     ["add", "creat", "mak", "put", "delet", "remov", "updat", "set", "list", "read", "writ", "open"];
+
+/// First words that may be a tool's name.
+const OPENING_MAX: usize = 6;
 
 /// A quoted value this long is the question itself.
 const QUOTED_SHARE_MAX: f64 = 0.6;
@@ -35,6 +40,10 @@ pub(super) struct Wording {
     telling: Vec<String>,
     /// Of those the ones outside of values, and in front of a text that follows a request: "add a task: …".
     asking: Vec<String>,
+    /// Stems of where the request is to be done: "in the project", "from the sandbox".
+    places: Vec<String>,
+    /// The first words, without politeness.
+    opening: Vec<String>,
     pub(super) is_question: bool,
     /// Mostly in a script that the embedded model does not know.
     pub(super) is_foreign: bool,
@@ -46,7 +55,12 @@ impl Wording {
         static OURS: Pattern = Pattern::new(
             r"(?i)\b(?:our|we|this project|this repo|this codebase|the code ?base|the (?:source )?code|the sources?)\b",
         );
-        let of_project = of_project(text);
+        let asked = &question.lower[..question.text.len() - payload(question).map_or(0, str::len)];
+        let symbol = names_symbol(question).then_some("text search across codebase for exact matches");
+        let commit = names_commit(question).then_some("commit");
+        let plain: Vec<&str> = plain_words_for(asked).chain(symbol).chain(commit).collect();
+        let with_plain = |text: String| if plain.is_empty() { text } else { format!("{text} ({})", plain.join(", ")) };
+        let of_project = with_plain(of_project(text));
         let words: Vec<String> = parts(&question.text)
             .into_iter()
             .filter(|word| !STOP.contains(word.as_str()) && !word.chars().all(|c| c.is_ascii_digit()))
@@ -54,14 +68,20 @@ impl Wording {
         let request = question.request.clone();
         let foreign = text.chars().filter(|c| *c > '\u{24f}').count();
         Self {
-            lexical: lexical(question),
+            lexical: with_plain(lexical(question)),
             speaks_of_project: OURS.is_match(text) || names_symbol(question),
             of_project,
             head: if request.deeds.is_empty() { head(text) } else { request.verb.clone() },
             request,
-            stems: words.iter().map(|word| stem(word)).collect(),
+            stems: words
+                .iter()
+                .map(|word| stem(word))
+                .chain(plain.iter().flat_map(|text| telling_stems(text)))
+                .collect(),
             telling: words.iter().filter(|word| !OPENERS.contains(word.as_str())).map(|word| stem(word)).collect(),
             asking: asking(question),
+            opening: opening(text),
+            places: places(question),
             is_question: is_question(text),
             is_foreign: foreign * 5 > text.chars().count(),
             length: text.split_whitespace().count(),
@@ -71,7 +91,7 @@ impl Wording {
 
     /// What name and verb of a tool are worth.
     pub(super) fn speaks_of(&self, tool: &Tool) -> (f64, f64) {
-        let name = if self.spells(tool) { SPELLED } else { 0.0 };
+        let name = if self.spells(tool) { SPELLED } else { SAID * super::to_f64(self.begins_with_name(tool)) };
         let mut verb = if self.request.deeds.is_empty() || tool.deeds.is_empty() {
             0.0
         } else if self.request.deeds.meets(tool.deeds) {
@@ -93,7 +113,8 @@ impl Wording {
         let head_worth = if self.request.is_sure() { HEAD / 2.0 } else { HEAD };
         let says_much = |head: &&String| !GENERAL.contains(&head.as_str()) || !self.request.is_sure();
         let head = self.head.as_ref().filter(says_much).is_some_and(|head| tool.heads.contains(head));
-        (name + if head { head_worth } else { 0.0 } + OBJECT * self.concerns(tool), verb)
+        let place = if self.places.iter().any(|place| tool.texts.contains(place)) { PLACE } else { 0.0 };
+        (name + place + if head { head_worth } else { 0.0 } + OBJECT * self.concerns(tool), verb)
     }
 
     /// How much of what the request is about the tool is about, the last word for one half.
@@ -107,6 +128,18 @@ impl Wording {
         let last = if is_object(last) { 1.0 } else { 0.0 };
         let others = others.iter().any(is_object);
         if others { f64::max(last, 0.5) } else { last }
+    }
+
+    /// How many words of the tool's name the question begins with, if that is all of them: "git diff --cached".
+    fn begins_with_name(&self, tool: &Tool) -> usize {
+        // "completed tasks" is not `complete_task`.
+        let is_verb = self.opening.first() == tool.own_words.first();
+        let names = |word: &str, part: &str| {
+            let (word, part) = (stem(word), stem(part));
+            is_verb && (word == part || synonyms(&word).any(|other| *other == part))
+        };
+        let said = self.opening.iter().zip(&tool.own_words).filter(|(word, part)| names(word, part)).count();
+        if tool.own_words.len() > 1 && said == tool.own_words.len() { said } else { 0 }
     }
 
     /// Whether the tool's name stands there, and cannot be an ordinary word.
@@ -148,6 +181,14 @@ impl Wording {
         self.telling.iter().any(|word| tool.results.contains(word))
     }
 
+    /// The verb of the request is in the tool's name, and hardly in another's.
+    pub(super) fn says_verb_of(&self, tool: &Tool) -> bool {
+        self.request
+            .verb
+            .as_ref()
+            .is_some_and(|verb| !GENERAL.contains(&verb.as_str()) && tool.name_stems.contains(verb))
+    }
+
     pub(super) fn names(&self, stem: &str) -> bool {
         self.asking.iter().any(|word| word == stem)
     }
@@ -160,6 +201,10 @@ impl Wording {
     fn says(&self, stem: &str) -> bool {
         self.stems.contains(stem) || self.stems.iter().any(|other| alike(stem, other) || is_misspelt(stem, other))
     }
+}
+
+fn telling_stems(text: &str) -> Vec<String> {
+    stems(text, StopWords::Dropped)
 }
 
 /// `discover` and `discovery`: long words that begin alike.
@@ -175,11 +220,27 @@ fn share(part: usize, whole: usize) -> f64 {
 
 /// "where is `MAX_RETRIES` used?" asks about a program, and that is the project's.
 fn names_symbol(question: &Question) -> bool {
-    static USED: Pattern = Pattern::new(
-        r"(?i)\b(?:used|usages?|defined|definitions?|references?|referenced|declared|called|occurrences?)\b",
-    );
-    let is_symbol = |span: &Span| span.found == Found::Identifier && !span.text.contains(['-', '#', '.']);
-    question.spans.iter().any(is_symbol) && USED.is_match(&question.text)
+    static CAMEL: Pattern = Pattern::new("[a-z][A-Z]");
+    static USED: Pattern = Pattern::new(concat!(
+        r"^(?:used?|uses|usages?|defin(?:e|es|ed|itions?)|referenc\w*|declar(?:e|es|ed)|calls?|called|calling|callers?|",
+        r"occurrences?|mention\w*|imported|thrown|raised|grep|sources?|code|codebase|",
+        r"identifiers?|symbols?|appears?|anywhere|exists?)$"
+    ));
+    let is_symbol = |span: &Span| {
+        matches!(span.found, Found::Identifier | Found::Name)
+            && (span.text.contains('_') || CAMEL.is_match(&span.text))
+            && !span.text.contains(['-', ' '])
+    };
+    let words = || question.words.iter().filter(|word| !word.in_value);
+    let looks = [Deed::Read, Deed::Search].iter().any(|deed| question.request.deeds.has(*deed));
+    looks && question.spans.iter().any(is_symbol) && words().any(|word| USED.is_match(&word.lower))
+}
+
+/// `9c1b2ee`, `HEAD~2`.
+fn names_commit(question: &Question) -> bool {
+    static COMMIT: Pattern = Pattern::new(r"^(?:[0-9a-f]{7,40}|HEAD(?:[~^]\d*)*)$");
+    let is_commit = |span: &Span| span.found == Found::Identifier && COMMIT.is_match(&span.text);
+    question.spans.iter().any(is_commit)
 }
 
 fn asking(question: &Question) -> Vec<String> {
@@ -222,8 +283,15 @@ fn lexical(question: &Question) -> String {
     let mut kept = question.text[..end].to_owned();
     let is_short =
         |span: &Span| super::to_f64(span.range.len()) < QUOTED_SHARE_MAX * super::to_f64(question.text.len());
-    for span in question.quoted.iter().rev().filter(|span| span.range.end <= end && is_short(span)) {
-        kept.replace_range(span.range.clone(), " ");
+    let paths = question.spans.iter().filter(|span| span.found == Found::Path && span.text.contains(['/', '\\', '~']));
+    let mut values: Vec<&Span> = question.quoted.iter().filter(|span| is_short(span)).chain(paths).collect();
+    values.sort_by_key(|span| span.range.start);
+    let mut start = end;
+    for span in values.iter().rev() {
+        if span.range.end <= start {
+            kept.replace_range(span.range.clone(), " ");
+            start = span.range.start;
+        }
     }
     let verb = REQUEST.captures(&kept).and_then(|captures| captures.get(1)).map(|verb| verb.range());
     if let Some(verb) = verb {
@@ -245,6 +313,20 @@ fn head(text: &str) -> Option<String> {
     let words = words_of_request(text);
     let first = words.iter().find(|word| !STOP.contains(word.as_str()))?;
     (!Deed::of(first).has(Deed::Read)).then(|| stem(first))
+}
+
+fn places(question: &Question) -> Vec<String> {
+    static PLACE: Pattern =
+        Pattern::new(r"\b(?:in|from|of|inside|within|out of|into|to)\s+(?:the|this|our|my|your)\s+([a-z]+)\b");
+    let asked = &question.lower[..question.text.len() - payload(question).map_or(0, str::len)];
+    PLACE.captures_iter(asked).map(|found| stem(&found[1])).collect()
+}
+
+fn opening(text: &str) -> Vec<String> {
+    static ARTICLE: Pattern = Pattern::new(r"(?i)^(?:run|do|execute|use|call|the|an?)\b\s*");
+    let text = POLITE.replace(text.trim(), "");
+    let small = |word: &String| !["a", "an", "the", "my", "all"].contains(&word.as_str());
+    plain_words(&ARTICLE.replace(&text, "")).into_iter().filter(small).take(OPENING_MAX).collect()
 }
 
 fn words_of_request(text: &str) -> Vec<String> {

@@ -22,6 +22,8 @@ pub(super) fn stem(word: &str) -> String {
     if word.len() < 4 || !word.is_ascii() {
         return word.to_owned();
     }
+    // "semantically" is how something semantic is done.
+    let word = word.strip_suffix("ally").filter(|rest| rest.ends_with("ic")).unwrap_or(word);
     let mut stem = without_tense(without_plural(word));
     if stem.len() > 3 && stem.ends_with('e') {
         stem.pop();

@@ -1,8 +1,9 @@
 //! Our own questions, about our own tools and those of three reference servers (`xtask/data/ask`).
 //!
-//! Half of them, `tune`, may be looked at while the planner is changed. The others are only ever counted. Those whose
-//! number begins with a letter other than q were written when the planner had been tuned on the first ones.
+//! The planner was developed on both `tune` and `final`. Nothing is ever tuned on `unseen`, and there is no target for it:
+//! whoever changes the planner counts them and does not read them.
 
+use std::collections::BTreeMap;
 use std::fs;
 use std::sync::Arc;
 
@@ -35,14 +36,32 @@ struct Question {
     tool: Option<String>,
     /// Any of these will do.
     arguments: Vec<Map<String, Value>>,
-    set: Half,
+    set: Part,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Deserialize)]
 #[serde(rename_all = "snake_case")]
-enum Half {
+enum Part {
     Tune,
     Final,
+    Unseen,
+}
+
+impl Part {
+    fn name(self) -> &'static str {
+        match self {
+            Self::Tune => "tune",
+            Self::Final => "final",
+            Self::Unseen => "unseen",
+        }
+    }
+
+    fn target(self) -> Target {
+        match self {
+            Self::Tune | Self::Final => Target::AtLeast(RIGHT_MIN),
+            Self::Unseen => Target::None,
+        }
+    }
 }
 
 #[derive(Debug, Deserialize)]
@@ -65,24 +84,21 @@ struct Listed {
     input_schema: Value,
 }
 
-pub(super) async fn figures(workspace: &Workspace, embedder: &Arc<dyn Embedder>) -> anyhow::Result<[Figure; 2]> {
+/// One for each part that has questions.
+pub(super) async fn figures(workspace: &Workspace, embedder: &Arc<dyn Embedder>) -> anyhow::Result<Vec<Figure>> {
     let offers = offers(workspace)?;
     let planner = Planner::new(offers.clone(), Arc::clone(embedder)).await?;
     let text = fs::read_to_string(workspace.root().join(QUESTIONS)).context("cannot read our questions")?;
-    let (mut tune, mut last) = (Vec::new(), Vec::new());
+    let mut right: BTreeMap<Part, Vec<bool>> = BTreeMap::new();
     for line in text.lines().filter(|line| !line.trim().is_empty()) {
         let question: Question = serde_json::from_str(line).context("a question of ours is not as it should be")?;
         let choice = planner.plan(&question.text, TODAY).await?.choice;
-        let right = question.is_answered_by(&choice, &offers);
-        match question.set {
-            Half::Tune => tune.push(right),
-            Half::Final => last.push(right),
-        }
+        right.entry(question.set).or_default().push(question.is_answered_by(&choice, &offers));
     }
-    Ok([
-        Figure::new("own questions, tune: all right".to_owned(), &tune, Target::AtLeast(RIGHT_MIN)),
-        Figure::new("own questions, final: all right".to_owned(), &last, Target::AtLeast(RIGHT_MIN)),
-    ])
+    let figure = |(part, right): (&Part, &Vec<bool>)| {
+        Figure::new(format!("own questions, {}: all right", part.name()), right, part.target())
+    };
+    Ok(right.iter().map(figure).collect())
 }
 
 fn offers(workspace: &Workspace) -> anyhow::Result<Vec<Offer>> {

@@ -9,11 +9,12 @@ use super::render::render;
 use super::serve::serves;
 use super::{Evidence, Filler};
 use crate::planner::bm25::to_f64;
+use crate::planner::lexicon::NEGATIONS;
 use crate::planner::parameter::{Kind, Parameter};
 use crate::planner::pattern::Pattern;
 use crate::planner::question::{Context, Question, Values};
 use crate::planner::span::{Found, Span};
-use crate::planner::words::{StopWords, overlap, overlaps_any, stems};
+use crate::planner::words::{StopWords, overlap, overlaps_any, stem, stems};
 
 /// What an optional parameter wants of the words around a value, or of the value itself.
 const OPTIONAL_CONTEXT: f64 = 0.55;
@@ -27,10 +28,25 @@ const WITHIN_REQUEST: f64 = 1.0;
 /// Rounds of exchanging.
 const EXCHANGES: usize = 3;
 
+/// Words in front of a value among which a denial is looked for.
+const DENIED_WITHIN: u32 = 6;
+/// Denials in the name of a parameter.
+const DENIAL: [&str; 4] = ["not", "no", "without", "exclud"];
+/// Verbs that deny.
+const LACKING: [&str; 8] = ["lack", "lacks", "lacking", "miss", "misses", "missing", "cannot", "isn't"];
+
 /// A value that may become an argument.
 struct Candidate<'a> {
     span: Cow<'a, Span>,
     context: Context<'a>,
+}
+
+/// A parameter among the open ones.
+struct Wanted<'a> {
+    number: usize,
+    parameter: &'a Parameter,
+    /// There is something that is written as a name of its kind is.
+    has_better: bool,
 }
 
 /// What is to be assigned.
@@ -48,8 +64,9 @@ impl<'a> Filler<'a> {
         self.parts_of_times(&table);
         let mut pairs: Vec<(f64, usize, usize)> = Vec::new();
         for (number, parameter) in table.open.iter().enumerate().filter(|(_, parameter)| !self.has(parameter)) {
+            let wanted = Wanted { number, parameter, has_better: table.has_better(parameter) };
             for at in 0..table.candidates.len() {
-                pairs.extend(table.worth(number, parameter, at).map(|worth| (worth, number, at)));
+                pairs.extend(table.worth(&wanted, at).map(|worth| (worth, number, at)));
             }
         }
         pairs.sort_by(|one, other| other.0.total_cmp(&one.0));
@@ -95,6 +112,12 @@ impl<'a> Filler<'a> {
             // The rest of the question is better, and nothing but the tool's own words is no term.
             static EXPLAIN: Pattern = Pattern::new(r"\b(?:how (?:do|does|did|is|are|the|our|we)|why)\b");
             let asks = || EXPLAIN.is_match(&self.question.lower);
+            // "the last commits" name none of them.
+            let own = stem(&span.text.to_lowercase());
+            let are_several = span.text.ends_with('s') && fresh == 0.0 && self.tool.objects.contains(&own);
+            if are_several && parameter.kind == Kind::Any {
+                return;
+            }
             if parameter.kind == Kind::Text || parameter.kind == Kind::Term && (fresh == 0.0 || asks()) {
                 return;
             }
@@ -106,8 +129,10 @@ impl<'a> Filler<'a> {
         let is_chunk = matches!(span.found, Found::Chunk { .. });
         let evidence = match (is_weak, is_chunk && is_named) {
             (true, _) => Evidence::WEAK,
+            (false, _) if parameter.kind == Kind::Text && is_symbol(span) => Evidence::GUESSED,
             (false, _) if is_folder_for_file(parameter, span) || is_file_for_name(parameter, span) => Evidence::GUESSED,
             (false, true) => Evidence::BESIDE_NAME,
+            (false, false) if is_quoted_file(parameter, span) => Evidence::of(&Found::Path),
             (false, false) => Evidence::of(&span.found),
         };
         self.set(parameter, render(parameter, span, self.question, self.today), evidence);
@@ -118,7 +143,8 @@ impl<'a> Filler<'a> {
 
 impl Table<'_> {
     /// `None` if the value cannot be the parameter's.
-    fn worth(&self, number: usize, parameter: &Parameter, at: usize) -> Option<f64> {
+    fn worth(&self, wanted: &Wanted<'_>, at: usize) -> Option<f64> {
+        let &Wanted { number, parameter, has_better } = wanted;
         let Candidate { span, context } = &self.candidates[at];
         let mut worth = serves(parameter, span)?;
         let nearby = context.speaks_of(parameter, span);
@@ -132,11 +158,16 @@ impl Table<'_> {
                 };
                 parameter.kind == Kind::Any && stems.iter().all(is_name)
             };
-            if chance || only_names(parameter, &span.text) || names_other() {
+            if chance
+                || self.is_verb(span)
+                || names_none(&span.text)
+                || only_names(parameter, &span.text)
+                || names_other()
+            {
                 return None;
             }
             worth += 0.8 * fresh - 0.5 - if self.names_next_value(span) { 1.2 } else { 0.0 };
-            worth -= if self.has_better(parameter) { CHUNK_BESIDE_BETTER } else { 0.0 };
+            worth -= if has_better { CHUNK_BESIDE_BETTER } else { 0.0 };
             true
         } else {
             false
@@ -144,6 +175,7 @@ impl Table<'_> {
         if matches!(span.found, Found::NumberWord(_)) && self.enough_digits && nearby < 2.0 {
             worth -= 1.2;
         }
+        worth += self.denial(parameter, context);
         let is_asked = span.number().is_some() && overlap(&span.range, &self.question.request.place);
         if !parameter.required {
             let typed = matches!(span.found, Found::Date(_) | Found::Url | Found::Email | Found::Time(_));
@@ -154,6 +186,30 @@ impl Table<'_> {
         }
         let asked = if is_asked { WITHIN_REQUEST } else { 0.0 };
         Some(worth + nearby + asked - self.disorder(number, parameter, at) + if parameter.required { 1.0 } else { 0.0 })
+    }
+
+    /// What is to be done is no value.
+    fn is_verb(&self, chunk: &Span) -> bool {
+        let request = &self.question.request;
+        let is_verb = request.verb.as_ref().is_some_and(|verb| *verb == stem(&chunk.text.to_lowercase()));
+        is_verb && overlap(&chunk.range, &request.place)
+    }
+
+    /// `not_contains` beside `contains`: what is denied is the one's, and nothing else is.
+    fn denial(&self, parameter: &Parameter, context: &Context<'_>) -> f64 {
+        let denies = |each: &Parameter| each.is_called(&["not", "no", "without", "exclude"]);
+        let is_twin = |each: &&Parameter| {
+            let mut telling = parameter.name_set.iter().filter(|stem| !DENIAL.contains(&stem.as_str()));
+            denies(each) != denies(parameter) && telling.all(|stem| each.name_set.contains(stem))
+        };
+        if !self.open.iter().any(is_twin) {
+            return 0.0;
+        }
+        let near = context.left.iter().filter(|(distance, _)| *distance <= DENIED_WITHIN);
+        let is_denied = near
+            .map(|(_, word)| word.lower.as_str())
+            .any(|word| NEGATIONS.contains(word) || word.ends_with("n't") || LACKING.contains(&word));
+        if is_denied == denies(parameter) { 1.5 } else { -3.0 }
     }
 
     /// Something that is written as a name of its kind is.
@@ -256,15 +312,33 @@ fn is_folder_for_file(parameter: &Parameter, span: &Span) -> bool {
     span.found == Found::Path && wants_file && from_root && !FILE.is_match(&span.text)
 }
 
+/// `"trip plans/oslo.txt"`.
+fn is_quoted_file(parameter: &Parameter, span: &Span) -> bool {
+    static FILE: Pattern = Pattern::new(r"\w\.[A-Za-z]\w{0,5}$");
+    span.found == Found::Quoted && parameter.kind == Kind::Path && FILE.is_match(&span.text)
+}
+
 /// `data.csv` is hardly anybody's name.
 fn is_file_for_name(parameter: &Parameter, span: &Span) -> bool {
-    static FILE: Pattern = Pattern::new(r"\w\.[A-Za-z]\w{0,5}$");
-    span.found == Found::Path && matches!(parameter.kind, Kind::Name | Kind::Text) && FILE.is_match(&span.text)
+    static FILE: Pattern = Pattern::new(r"\w\.[A-Za-z]\w{0,5}$|^(?:Makefile|Dockerfile|[A-Z]{4,})$");
+    let is_name = matches!(parameter.kind, Kind::Name | Kind::Text | Kind::Any);
+    span.found == Found::Path && is_name && FILE.is_match(&span.text)
+}
+
+/// `sk_live_` is looked for by its letters, and is no text.
+fn is_symbol(span: &Span) -> bool {
+    let is_written = matches!(span.found, Found::Quoted | Found::Identifier | Found::Code);
+    is_written && span.text.contains(['_', '\\', '(', '[', '^', '$', '|']) && !span.text.contains(' ')
 }
 
 /// "a branch" for `branch_name`: nothing but the name.
 fn only_names(parameter: &Parameter, text: &str) -> bool {
     stems(text, StopWords::Kept).iter().all(|stem| parameter.name_set.contains(stem))
+}
+
+/// "the current one" names none.
+fn names_none(text: &str) -> bool {
+    ["current", "existing", "whole", "entire", "given", "particular", "specific", "certain"].contains(&text)
 }
 
 /// Not a number, a date or a structure: the same text twice is the same value.

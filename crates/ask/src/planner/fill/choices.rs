@@ -152,11 +152,20 @@ impl Filler<'_> {
             let long = parameter.named_values.iter().filter(|value| value.chars().count() > 1);
             let choices: Vec<OneOf> = long.map(|value| OneOf::named(value.as_str().into(), value)).collect();
             let hit = best_choice(&choices, &self.question.lower, &self.question.stems, None);
-            if let Some(hit) = hit.filter(|hit| hit.strength >= ALL_WORDS) {
-                self.set(parameter, hit.choice.value.clone(), Evidence::LISTED);
+            let hit = hit.filter(|hit| hit.strength >= ALL_WORDS).map(|hit| hit.choice);
+            if let Some(choice) = hit.or_else(|| by_letter(&self.question.text, &choices)) {
+                self.set(parameter, choice.value.clone(), Evidence::LISTED);
             }
         }
     }
+}
+
+/// `-r` for the only value that begins so.
+fn by_letter<'c>(text: &str, choices: &'c [OneOf]) -> Option<&'c OneOf> {
+    static OPTION: Pattern = Pattern::new(r"(?:^|\s)-([a-z])(?:\s|$)");
+    let letter = OPTION.captures(text)?.get(1)?.as_str();
+    let mut fitting = choices.iter().filter(|choice| choice.lower.starts_with(letter));
+    fitting.next().filter(|_| fitting.next().is_none())
 }
 
 /// Whether a word is said that only this one of several commands has: `list_hardware`.
@@ -176,6 +185,7 @@ pub(super) fn best_choice<'p>(
     examples: Option<&HashMap<String, Stems>>,
 ) -> Option<Hit<'p>> {
     let mut best: Option<Hit<'p>> = None;
+    let mut said = 0;
     for choice in choices.iter().filter(|choice| !choice.stems.is_empty()) {
         let words = to_f64(choice.stems.len());
         let place = find_whole(lower, &choice.lower).next();
@@ -186,11 +196,17 @@ pub(super) fn best_choice<'p>(
         } else {
             in_part(choice, choices, stems, examples)
         };
+        said += usize::from(strength >= ALL_WORDS);
         if strength > best.as_ref().map_or(0.0, |best| best.strength) {
             best = Some(Hit { strength, choice, at: place.map_or(0, |place| place.start) });
         }
     }
-    best
+    // "local ones and remote ones" are all of them.
+    let both = choices.iter().find(|choice| ["all", "both", "any"].contains(&choice.lower.as_str()));
+    match both {
+        Some(choice) if said > 1 && said + 1 >= choices.len() => Some(Hit { strength: ALL_WORDS, choice, at: 0 }),
+        Some(_) | None => best,
+    }
 }
 
 fn says_all(choice: &OneOf, stems: &Stems) -> bool {

@@ -7,7 +7,7 @@ use serde_json::Value;
 use super::choices::best_choice;
 use super::{Evidence, Filler};
 use crate::planner::deed::Deed;
-use crate::planner::lexicon::{self, STOP};
+use crate::planner::lexicon::{self, LIMITING, STOP};
 use crate::planner::parameter::{Kind, Parameter, Type};
 use crate::planner::pattern::Pattern;
 use crate::planner::question::Question;
@@ -60,10 +60,12 @@ impl Filler<'_> {
 fn called(question: &Question, parameter: &Parameter) -> Option<Range<usize>> {
     static CALLED: Pattern = Pattern::new(concat!(
         r"\b(?:called|named|titled|renamed? (?:it )?(?:to|as))\s+",
-        r#"([A-Z][^,.;?!\n"']*?)(?:\s+instead)?(?:[,.;?!\n]|$)"#
+        r#"([A-Z][^,.;?!\n"']*?)(?:\s+instead)?"#,
+        r"(?:[,.;?!\n]|$|\s+(?:with|and|whose|having)\s+(?:the\s+|an?\s+|its\s+)?",
+        r"(?:description|details?|text|content|message|body|notes?)\b)"
     ));
     static RENAMED: Pattern = Pattern::new(concat!(
-        r"(?i)\b(?:re-?name|re-?title)\b[^:]*?\s(?:to|as|into)(?::\s*|\s+(?:be\s+)?)(\S.*?)",
+        r"(?i)\b(?:re-?name|re-?title)\b[^:]*?(?:\s(?:to|as|into)(?::\s*|\s+(?:be\s+)?)|:\s+)(\S.*?)",
         r"(?:,?\s+(?:instead|from now on|please|thanks))*[.!]?$"
     ));
     if !parameter.is_called(&["title", "name"]) {
@@ -77,7 +79,8 @@ fn called(question: &Question, parameter: &Parameter) -> Option<Range<usize>> {
 /// "change the title of task 2 to X", "its description should read: X".
 fn changed_to(question: &Question, parameter: &Parameter) -> Option<Range<usize>> {
     static TO: Pattern = Pattern::new(concat!(
-        r"(?i)^[^:]*?(?:\b(?:to (?:be|read|say)|(?:should|must|shall|ought to|has to|needs to) (?:now )?(?:be|read|say|become)|",
+        r"(?i)^[^:]*?(?:\b(?:to (?:be|read|say)|(?:should|must|shall|ought to|has to|needs to) ",
+        r"(?:now )?(?:be|read|say|become)|",
         r"reads|says|becomes|is now|is|to|as)\b:?\s+|:\s+)(\S.*?)(?:,?\s+(?:instead|from now on|please))*$"
     ));
     static IS: Pattern = Pattern::new(r"(?i)^[^:]*?(?:\b(?:reads|says|is)\b:?\s+|:\s+)(\S.*)$");
@@ -143,8 +146,11 @@ fn mentions<'a>(text: &str, parameters: &'a [Parameter]) -> Vec<Mention<'a>> {
     }
     for captures in OPTION.captures_up_to(text, 1) {
         let key = as_key(&captures[2]);
+        // `-m` is the message, and `-n` how many.
         let fits = |(name, parameter): &&(String, &Parameter)| {
-            *name == key || key.len() == 1 && name.starts_with(&key) && parameter.is_text()
+            let begins = name.starts_with(&key) && parameter.is_text();
+            let counts = key == "n" && parameter.is_number() && !parameter.name_set.is_disjoint(&LIMITING);
+            *name == key || key.len() == 1 && (begins || counts)
         };
         let value =
             captures.get(1).map_or("", |whole| text[whole.end()..].split_whitespace().next().unwrap_or_default());
@@ -190,6 +196,11 @@ fn keys(parameters: &[Parameter]) -> Vec<(String, &Parameter)> {
             keys.push((last.to_owned(), parameter));
         }
     }
+    // "details: …" is the description.
+    for (word, name) in [("details", "description"), ("detail", "description"), ("notes", "description")] {
+        let described = parameters.iter().find(|each| each.name.eq_ignore_ascii_case(name));
+        keys.extend(described.filter(|_| !keys.iter().any(|(key, _)| key == word)).map(|each| (word.to_owned(), each)));
+    }
     keys
 }
 
@@ -234,6 +245,8 @@ fn coerce(parameter: &Parameter, text: &str) -> Option<Value> {
             _ => None,
         },
         Type::Integer | Type::Number => number(parameter.of, bare),
+        // "to the log file: {…}" is no file.
+        Type::String if !parameter.choices.is_empty() && bare.starts_with(['{', '[']) => None,
         Type::String if !parameter.choices.is_empty() => {
             let stems = stems(bare, StopWords::Kept).into_iter().collect();
             best_choice(&parameter.choices, &bare.to_lowercase(), &stems, None).map(|hit| hit.choice.value.clone())

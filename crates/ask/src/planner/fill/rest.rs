@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use super::{Evidence, Filler};
 use crate::planner::deed::Deed;
-use crate::planner::lexicon::{self, GLUE, LIMITING, LIMITS, OPENERS, has_synonym};
+use crate::planner::lexicon::{self, ADJECTIVES, GLUE, LIMITING, LIMITS, OPENERS, has_synonym};
 use crate::planner::parameter::{Kind, Parameter};
 use crate::planner::pattern::Pattern;
 use crate::planner::question::{Question, Word};
@@ -32,7 +32,8 @@ impl Filler<'_> {
             return self.set(parameter, text.into(), Evidence::NAMED);
         }
         let text = self.rest(parameter);
-        let says_nothing = parameter.is_called(&["message", "content", "text", "body", "entry", "title"])
+        let wants_words = ["message", "content", "text", "body", "entry", "title", "query", "search"];
+        let says_nothing = parameter.is_called(&wants_words)
             && plain_words(&text).iter().enumerate().all(|(at, word)| self.is_idle(parameter, at, word));
         if !text.is_empty() && !says_nothing {
             self.set(parameter, text.into(), Evidence::REST);
@@ -52,7 +53,12 @@ impl Filler<'_> {
         if let Some(parameter) = open.first().filter(|_| only)
             && matches!(parameter.kind, Kind::Name | Kind::Place | Kind::Any | Kind::Term)
         {
-            let mut values = self.free.iter().filter(|span| matches!(span.found, Found::Name | Found::Quoted));
+            // "test the MCP connectivity" says MCP because the tool does.
+            let is_own = |span: &Span| {
+                span.found == Found::Name && self.tool.vocabulary.contains(&stem(&span.text.to_lowercase()))
+            };
+            let is_value = |span: &&&Span| matches!(span.found, Found::Name | Found::Quoted) && !is_own(span);
+            let mut values = self.free.iter().filter(is_value);
             if let (Some(value), None) = (values.next(), values.next()) {
                 self.set(parameter, value.text.as_str().into(), Evidence::of(&value.found));
             }
@@ -64,7 +70,11 @@ impl Filler<'_> {
             return;
         }
         let behind = COLON.captures(&self.question.text).and_then(|captures| captures.get(1));
-        if let Some(text) = behind.filter(|text| !self.used.iter().any(|used| overlap(used, &text.range()))) {
+        // "notes.txt: read" ends with what is to be done.
+        let request = &self.question.request;
+        let asks = |text: &regex::Match<'_>| request.is_sure() && request.place.start + 2 >= text.start();
+        let is_free = |text: &regex::Match<'_>| !self.used.iter().any(|used| overlap(used, &text.range()));
+        if let Some(text) = behind.filter(|text| is_free(text) && !asks(text)) {
             self.set(parameter, text.as_str().trim().into(), Evidence::REST);
         }
     }
@@ -73,6 +83,7 @@ impl Filler<'_> {
     fn is_idle(&self, parameter: &Parameter, at: usize, word: &str) -> bool {
         let own = stem(word);
         GLUE.contains(word)
+            || ADJECTIVES.contains(word)
             || LIMITS.contains(word)
             || lexicon::number(word).is_some()
             || OPENERS.contains(word) && at == 0
@@ -87,9 +98,12 @@ impl Filler<'_> {
         static LABEL: Pattern =
             Pattern::new(r"(?s)^(?:[^:\n]{1,60}:|(?i:to-?do|task|note|reminder|memo)\s+-)\s+([^\x00].*)$");
         static LAST_PREPOSITION: Pattern =
-            Pattern::new(r"(?i)(?:\s|^)(?:in|to|on|of|for|from|with|at|by|and|the|is|as)\s*$");
+            Pattern::new(r"(?i)(?:(?:\s|^)(?:in|to|on|of|for|from|with|at|by|and|the|is|as)\s*)+$");
         let text = self.without_taken();
         let text = TAIL.replace(text.trim(), "");
+        if let Some(term) = looked_for(&text).filter(|_| parameter.is_called(&["query", "search", "pattern", "term"])) {
+            return term.trim_end_matches(['.', '?', '!']).to_owned();
+        }
         if let Some(noted) = without_order(&text) {
             return noted.trim_matches([' ', ',', ';', ':', TAKEN]).trim_end_matches(['.', '?', '!']).to_owned();
         }
@@ -131,16 +145,21 @@ impl Filler<'_> {
     }
 }
 
-/// "I have to call Bob, put that on my list" and "remind me to call Bob": what is to be noted, without the order to do so.
+/// "I have to call Bob, put that on my list", "remind me to call Bob": what is to be noted, without the order to do so.
 fn without_order(text: &str) -> Option<&str> {
     static ORDER: Pattern = Pattern::new(concat!(
-        r"(?i)(?:\s*[,;.!:\u{2013}\u{2014}]|\s+-|\s+and)\s+(?:so\s+|then\s+|please\s+|pls\s+|just\s+|(?:can|could|would|will) you\s+)*",
-        r"(?:add|put|make|create|note|write|save|log|jot|track|record|stick|file|remember|list|turn)\b[^,;.!?]*\b(?:it|that|this|one)\b.*$"
+        r"(?i)(?:\s*[,;.!:\u{2013}\u{2014}]|\s+-|\s+and)\s+",
+        r"(?:so\s+|then\s+|please\s+|pls\s+|just\s+|(?:can|could|would|will) you\s+)*",
+        r"(?:add|put|make|create|note|write|save|log|jot|track|record|stick|file|remember|list|turn)\b",
+        r"[^,;.!?]*\b(?:it|that|this|one)\b.*$"
     ));
     static DUTY: Pattern = Pattern::new(concat!(
         r"(?i)^(?:please\s+|pls\s+|hey,?\s+|(?:can|could|would|will) you\s+)*(?:remind (?:me|us) (?:to|that|about)|",
-        r"(?:please )?do(?:n't|nt| not) (?:let me |let us )?forget (?:to|that|about)|(?:i|we) (?:always )?keep forgetting (?:to|that|about)|",
-        r"remember (?:to|that)|note to self:?|(?:i|we|i've|we've|somebody|someone) (?:really |still )?(?:have|has|need|needs|must|should|ought|want|got|gotta)(?: to)?|",
+        r"(?:please )?do(?:n't|nt| not) (?:let me |let us )?forget (?:to|that|about)|",
+        r"(?:i|we) (?:always )?keep forgetting (?:to|that|about)|",
+        r"remember (?:to|that)|note to self:?|",
+        r"(?:i|we|i've|we've|somebody|someone) (?:really |still )?",
+        r"(?:have|has|need|needs|must|should|ought|want|got|gotta)(?: to)?|",
         r"(?:i|we)'ll (?:have|need) to)\s+(\S.*)$"
     ));
     let order = ORDER.find(text).filter(|order| order.start() > 0);
@@ -155,6 +174,20 @@ fn without_order(text: &str) -> Option<&str> {
         (Some(_), duty) => Some(duty.unwrap_or(said)),
         (None, duty) => duty.filter(|_| reminds()),
     }
+}
+
+/// "… for the term X", "something is about X - search for it".
+fn looked_for(text: &str) -> Option<&str> {
+    static TERM: Pattern = Pattern::new(concat!(
+        r"(?i)\b(?:for|with|contain(?:s|ing)?|mention(?:s|ing)?) the ",
+        r"(?:terms?|words?|phrases?|keywords?|strings?|text)\s+([^\x00]+)$"
+    ));
+    static IT: Pattern = Pattern::new(concat!(
+        r"(?i)\b(?:about|on|regarding|concerning)\s+([^\x00,;.!?\u{2013}\u{2014}-]+?)\s*[,;.!?\u{2013}\u{2014}-]\s*",
+        r"(?:(?:please|so|can you|could you)\s+)*(?:search|look|find|hunt|dig)\b[^,;.!?]*\b(?:it|them|that|those)\W*$"
+    ));
+    let found = TERM.captures(text).or_else(|| IT.captures(text))?;
+    found.get(1).map(|term| term.as_str().trim())
 }
 
 /// "using the command X".
@@ -181,7 +214,7 @@ fn without_request<'t>(text: &'t str, own: &Stems) -> &'t str {
     };
     let (mut begun, mut named) = (false, false);
     for (at, (start, word)) in words.iter().enumerate() {
-        let asks = ["how", "what", "where", "why", "when", "who"].contains(&word.as_str());
+        let asks = ["how", "what", "where", "why", "when", "who", "which"].contains(&word.as_str());
         let after_verb = at == 1 && words.first().is_some_and(|(_, first)| Deed::is_verb(first)) && Deed::is_verb(word);
         let opens =
             at < 2 && (OPENERS.contains(word.as_str()) || at == 0 && Deed::is_verb(word)) && !asks && !after_verb;
@@ -225,6 +258,7 @@ fn without_idle_clauses(text: &str, own: &Stems) -> String {
             let lower = word.as_str().to_lowercase();
             GLUE.contains(lower.as_str())
                 || OPENERS.contains(lower.as_str())
+                || Deed::is_verb(&lower)
                 || own.contains(&stem(&lower))
                 || lower.chars().all(|c| c.is_ascii_digit())
         })

@@ -81,7 +81,7 @@ fn as_text(parameter: &Parameter, span: &Span) -> Option<f64> {
         return called(&["unit", "scale", "currency", "measure", "measurement"]).then_some(2.2);
     }
     if matches!(found, Found::Json(_)) {
-        return (kind == Kind::Text).then_some(2.8);
+        return (kind == Kind::Text).then_some(3.0);
     }
     if *found == Found::Name && kind == Kind::Term && is_identifier(&span.text) {
         return Some(2.4);
@@ -138,9 +138,9 @@ fn path(parameter: &Parameter, path: &str) -> Option<f64> {
     static HOST: Pattern = Pattern::new(r"^[\w-]+(?:\.[\w-]+)+/");
     static DOMAIN: Pattern =
         Pattern::new(r"(?i)^[\w-]+(?:\.[\w-]+)*\.(?:com|org|net|edu|gov|io|dev|app|info|eu|uk|de|fr|ch|at|nl|jp|us)$");
-    static FROM_ROOT: Pattern = Pattern::new(r"^(?:[/~.\\]|[A-Za-z]:)");
+    static FROM_ROOT: Pattern = Pattern::new(r"^(?:[/~\\]|\.{1,2}(?:[/\\]|$)|[A-Za-z]:)");
     static FILE: Pattern = Pattern::new(r"\w\.[A-Za-z]\w{0,5}$");
-    let is_pattern = path.contains('*');
+    let (is_pattern, is_here) = (path.contains('*'), [".", ".."].contains(&path));
     if parameter.kind == Kind::Glob {
         return Some(if is_pattern { 3.2 } else { 1.4 });
     }
@@ -154,6 +154,10 @@ fn path(parameter: &Parameter, path: &str) -> Option<f64> {
     let folders = ["repo", "dir", "directory", "folder", "root", "workspace", "repository", "project"];
     if parameter.is_called(&folders) {
         let from_root = FROM_ROOT.is_match(path);
+        // Any other path says more.
+        if is_here {
+            return Some(worth - 0.5);
+        }
         return match (FILE.is_match(path), from_root) {
             // `notes.md` is no folder.
             (true, false) => None,
@@ -163,6 +167,9 @@ fn path(parameter: &Parameter, path: &str) -> Option<f64> {
         };
     }
     let is_name = matches!(parameter.kind, Kind::Name | Kind::Any);
+    if is_here && parameter.kind != Kind::Path {
+        return None;
+    }
     let has_root = FROM_ROOT.is_match(path) && !path.starts_with('.');
     Some(if is_name && has_root { worth - 0.8 } else { worth })
 }

@@ -28,7 +28,13 @@ impl Filler<'_> {
             let words = &self.question.words;
             let place = words.iter().position(|word| telling.iter().any(|each| means(word, each))).unwrap_or(0);
             let before = &words[place.saturating_sub(NEGATED_WITHIN)..place];
-            let negated = before.iter().any(|word| NEGATIONS.contains(word.lower.as_str()));
+            let behind = words.iter().skip(place + 1).take(NEGATED_WITHIN);
+            // "leave the imports out".
+            let left_out = before.iter().any(|word| ["leave", "leaving", "keep"].contains(&word.lower.as_str()))
+                && behind.clone().any(|word| ["out", "away", "aside"].contains(&word.lower.as_str()));
+            let denied_behind = behind.take(2).any(|word| ["doesn't", "don't", "isn't"].contains(&word.lower.as_str()));
+            let negated =
+                left_out || denied_behind || before.iter().any(|word| NEGATIONS.contains(word.lower.as_str()));
             let on = !negated || parameter.is_called(&["avoid", "no", "without", "exclude", "disable"]);
             let in_words = parameter.choices.iter().find(|choice| choice.lower == on.to_string());
             self.set(parameter, in_words.map_or_else(|| on.into(), |choice| choice.value.clone()), Evidence::LISTED);

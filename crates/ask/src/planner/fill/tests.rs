@@ -48,6 +48,19 @@ fn values_of_all_kinds() {
         ("url: string", "visit example.org", json!("https://example.org")),
         ("title: string", "remind me to call mom", json!("call mom")),
         ("title: string", "I have to water the plants, put that on my list", json!("water the plants")),
+        ("url: string", "open https://example.org/Ada_(language)", json!("https://example.org/Ada_(language)")),
+        ("url: string", "the page (https://example.org/a), please", json!("https://example.org/a")),
+        ("time: string", "half past seven in the evening", json!("19:30")),
+        ("time: string", "a quarter to nine", json!("08:45")),
+        ("time: string", "ten past 8 am", json!("08:10")),
+        ("time: string", "five o'clock in the afternoon", json!("17:00")),
+        ("since_date: string, relative or not", "starting 2 weeks ago", json!("2 weeks ago")),
+        ("path: string", "list the current directory", json!(".")),
+        ("path: string", "what is in VERSION?", json!("VERSION")),
+        ("target: string", "changes since tag 2024.10", json!("2024.10")),
+        ("pattern: string", "lines that match \\w+Controller, case-sensitively", json!("\\w+Controller")),
+        ("query: string", "hunt for the term budget", json!("budget")),
+        ("query: string", "something is about tea - search for it", json!("tea")),
     ] {
         let (name, _) = parameter.split_once(": ").unwrap();
         let schema = json!({"properties": {name: described(parameter)}, "required": [name]});
@@ -74,6 +87,8 @@ fn values_by_name() {
         ("rename number 2 to Buy oat milk instead", json!({"title": "Buy oat milk"})),
         ("the title of number 2 should read: Buy oat milk", json!({"title": "Buy oat milk"})),
         ("remove the title of number 2", json!({"title": ""})),
+        ("retitle number 2: Buy oat milk", json!({"title": "Buy oat milk"})),
+        ("log -n 7", json!({"max_count": 7})),
     ] {
         assert_eq!(Value::from(filled(&schema, question).arguments), expected, "{question}");
     }
@@ -99,6 +114,9 @@ fn enumerations_and_switches() {
         ("with drafts", json!({"include_drafts": true})),
         ("not the drafts", json!({"include_drafts": false})),
         ("a thorough look", json!({"mode": "thorough"})),
+        ("look -t", json!({"mode": "thorough"})),
+        ("both pending and completed ones", json!({"status": "all"})),
+        ("leave the drafts out", json!({"include_drafts": false})),
     ] {
         let arguments = Value::from(filled(&schema, question).arguments);
         let mut given = arguments.clone();
@@ -202,10 +220,70 @@ fn commands_and_what_they_need() {
         ("put \"x\" into a.txt", "write_file", &[]),
         ("truncate a.txt", "write_file", &[]),
         ("replace a.txt", "write_file", &["content"]),
+        ("put 1, 2 and 3 into a.txt", "write_file", &[]),
+        ("a.txt: read", "read_file", &[]),
     ] {
         let filling = filled(&schema, question);
         assert_eq!(filling.arguments.get("command"), Some(&json!(command)), "{question}");
         assert_eq!(filling.missing, missing, "{question}");
+    }
+}
+
+#[test]
+fn what_is_written() {
+    let schema = json!({
+        "properties": {"path": {"type": "string"}, "content": {"type": "string"}}, "required": ["path", "content"],
+    });
+    for (question, content) in [
+        ("save the sum as notes/a.txt", "the sum"),
+        ("replace whatever is in VERSION with 4.2.0", "4.2.0"),
+        ("put {\"port\": 1} into a.json", "{\"port\": 1}"),
+        ("create a.txt with two lines: \"Dear Ada,\" and \"bye\"", "Dear Ada,\nbye"),
+    ] {
+        assert_eq!(filled(&schema, question).arguments.get("content"), Some(&json!(content)), "{question}");
+    }
+}
+
+#[test]
+fn what_is_denied() {
+    let text = json!({"type": "string"});
+    let schema = json!({"properties": {"contains": text, "not_contains": text}, "required": []});
+    for (question, name) in [
+        ("branches that contain deadbee", "contains"),
+        ("branches that do not contain deadbee", "not_contains"),
+        ("branches that lack commit deadbee", "not_contains"),
+    ] {
+        assert_eq!(Value::from(filled(&schema, question).arguments), json!({name: "deadbee"}), "{question}");
+    }
+}
+
+#[test]
+fn several_relations_and_entities() {
+    let text = json!({"type": "string"});
+    let list = |fields: Value, required: &[&str]| {
+        let items = json!({"type": "object", "properties": fields, "required": required});
+        json!({"properties": {"list": {"type": "array", "items": items}}, "required": ["list"]})
+    };
+    let relations = list(json!({"from": text, "to": text, "relationType": text}), &["from", "to", "relationType"]);
+    let entities = list(json!({"name": text, "entityType": text}), &["name", "entityType"]);
+    for (schema, question, expected) in [
+        (&relations, "a needs_a b and b needs_a c", json!([["a", "needs_a", "b"], ["b", "needs_a", "c"]])),
+        (
+            &relations,
+            "Kyoto -> Japan located_in, Rome -> Italy located_in",
+            json!([["Kyoto", "located_in", "Japan"], ["Rome", "located_in", "Italy"]]),
+        ),
+        (
+            &entities,
+            "two of them, both of type team: Platform and Growth",
+            json!([["team", "Platform"], ["team", "Growth"]]),
+        ),
+    ] {
+        let filling = filled(schema, question);
+        let objects = filling.arguments.get("list").and_then(Value::as_array).cloned().unwrap_or_default();
+        let names = ["from", "entityType", "relationType", "name", "to"];
+        let row = |object: &Value| names.iter().filter_map(|name| object.get(name).cloned()).collect::<Value>();
+        assert_eq!(objects.iter().map(row).collect::<Value>(), expected, "{question}");
     }
 }
 
@@ -219,6 +297,9 @@ fn nothing_is_made_up() {
         ("date: string", "when does it begin?"),
         ("timezone: string", "what time is it?"),
         ("message: string", "write a message"),
+        ("task_id: integer", "delete one of my tasks"),
+        ("query: string", "search for something"),
+        ("target: string", "compare the current one"),
     ] {
         let (name, _) = parameter.split_once(": ").unwrap();
         let schema = json!({"properties": {name: described(parameter)}, "required": [name]});

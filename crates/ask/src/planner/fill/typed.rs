@@ -11,7 +11,7 @@ use crate::planner::lexicon::{ADJECTIVES, STOP};
 use crate::planner::parameter::{Parameter, Type};
 use crate::planner::pattern::Pattern;
 use crate::planner::span::{Found, Span};
-use crate::planner::words::{find_whole, overlap, overlaps_any, stem};
+use crate::planner::words::{overlap, overlaps_any, stem};
 
 /// How the three fields of a relation may be called.
 const FROM: [&str; 5] = ["from", "source", "subject", "start", "parent"];
@@ -27,7 +27,12 @@ impl Filler<'_> {
             return None;
         }
         let names = self.names();
-        let typed: Vec<(&Span, String)> = names.iter().filter_map(|span| Some((*span, self.type_of(span)?))).collect();
+        let mut typed: Vec<(&Span, String)> =
+            names.iter().filter_map(|span| Some((*span, self.type_of(span)?))).collect();
+        if let Some(of) = self.common_type().filter(|_| typed.is_empty()) {
+            let written = names.iter().filter(|span| span.found == Found::Name);
+            typed = written.map(|span| (*span, of.clone())).collect();
+        }
         if typed.is_empty() {
             return None;
         }
@@ -45,19 +50,23 @@ impl Filler<'_> {
             }
             Value::from(object)
         };
-        Some((typed.iter().map(object).collect(), Evidence::STRUCTURED))
+        Some((typed.iter().map(object).collect(), Evidence::TYPED))
     }
 
     /// "Ada (person)", "Ada of type person", "Ada, a person", "a person called Ada".
     fn type_of(&self, name: &Span) -> Option<String> {
         static BEHIND: Pattern = Pattern::new(concat!(
-            r#"(?i)^\s*(?:\(\s*(?:an? |of type |type:? )?([^()]+?)\s*\)|,?\s*(?:\b(?:of|with|and|whose|has)\s+)*(?:the\s+|its\s+)?"#,
-            r#"(?:[\w-]+\s+)?type\s*(?:is|of|=|:)?\s*"?'?([\w-]+(?: [\w-]+)?)"?'?\s*(?:[,.;]|\b(?:in|with|into|to|and|from|without|having|no)\b|$)|"#,
-            r#",\s+(?:which is |is |that's )?(?:an?|the)\s+([\w-]+(?: [\w-]+)?)\s*(?:[,.;]|\b(?:in|with|into|to|and|from|without|having|no)\b|$))"#
+            r#"(?i)^\s*(?:\(\s*(?:an? |of type |type:? )?([^()]+?)\s*\)|"#,
+            r#",?\s*(?:\b(?:of|with|and|whose|has)\s+)*(?:the\s+|its\s+)?"#,
+            r#"(?:[\w-]+\s+)?type\s*(?:is|of|=|:)?\s*"?'?([\w-]+(?: [\w-]+)?)"?'?\s*"#,
+            r#"(?:[,.;]|\b(?:in|with|into|to|and|from|without|having|no)\b|$)|"#,
+            r#",\s+(?:which is |is |that's )?(?:an?|the)\s+([\w-]+(?: [\w-]+)?)\s*"#,
+            r#"(?:[,.;]|\b(?:in|with|into|to|and|from|without|having|no)\b|$))"#
         ));
-        static BEFORE: Pattern = Pattern::new(
-            r"(?i)\b(?:an?|the|new)\s+(?:new\s+)?([a-z][\w-]*)(?:\s+(?:entity|node|object))?(?:\s+(?:named|called))?\s*:?\s*$",
-        );
+        static BEFORE: Pattern = Pattern::new(concat!(
+            r"(?i)\b(?:an?|the|new)\s+(?:new\s+)?([a-z][\w-]*)(?:\s+(?:entity|node|object))?",
+            r"(?:\s+(?:named|called))?\s*:?\s*$"
+        ));
         let text = &self.question.text;
         let found =
             BEHIND.captures(&text[name.range.end..]).and_then(|found| (1..=3).find_map(|group| found.get(group)));
@@ -73,9 +82,33 @@ impl Filler<'_> {
         behind.filter(tells).or_else(|| before().filter(tells))
     }
 
+    /// "both of type team", "create him as a person": of all names.
+    fn common_type(&self) -> Option<String> {
+        static TYPE_OF_ALL: Pattern = Pattern::new(concat!(
+            r"(?i)\b(?:both|all|each|every one|him|her|it|them|these|this)\b[^.;:\x22]*?",
+            r"\b(?:of (?:the )?type|as (?:an?|the)|as)\s+([a-z][\w-]*)"
+        ));
+        TYPE_OF_ALL.captures(&self.question.text).map(|found| found[1].to_owned())
+    }
+
     /// Two names and what is between them.
     pub(super) fn edges(&self, parameter: &Parameter) -> Option<(Value, Evidence)> {
         let [from, to, of] = edge(parameter)?;
+        let object = |from_name: &str, to_name: &str, relation: &str| {
+            let mut edge = Map::new();
+            edge.insert(from.name.clone(), from_name.into());
+            edge.insert(to.name.clone(), to_name.into());
+            edge.insert(of.name.clone(), relation.into());
+            Value::from(edge)
+        };
+        let triples = triples(&self.question.text);
+        let names = self.names();
+        let is_name = |end: &String| names.iter().any(|name| name.text == *end);
+        // One alone may be chance, unless its ends are names.
+        if triples.len() > 1 || triples.iter().any(|[one, other, _]| is_name(one) && is_name(other)) {
+            let objects = triples.iter().map(|[one, other, relation]| object(one, other, relation));
+            return Some((objects.collect(), Evidence::TYPED));
+        }
         let (relation, place) = self.relation()?;
         let ends: Vec<&Span> = self.names().into_iter().filter(|span| !overlap(&span.range, &place)).collect();
         let [one, other] = ends[..] else { return None };
@@ -85,18 +118,15 @@ impl Filler<'_> {
         };
         let turned = behind(one, "to") && behind(other, "from");
         let (first, second) = if turned { (other, one) } else { (one, other) };
-        let mut edge = Map::new();
-        edge.insert(from.name.clone(), first.text.as_str().into());
-        edge.insert(to.name.clone(), second.text.as_str().into());
-        edge.insert(of.name.clone(), relation.into());
-        Some((vec![Value::from(edge)].into(), Evidence::STRUCTURED))
+        Some((vec![object(&first.text, &second.text, &relation)].into(), Evidence::STRUCTURED))
     }
 
     /// What a relation is called, and where that stands: `works_at`, "of type knows", "the manages relation", or a single
     /// word between two names.
     fn relation(&self) -> Option<(String, Range<usize>)> {
         static NAMED: Pattern = Pattern::new(concat!(
-            r#"(?i)\b(?:type|relation(?:ship)?|edge|link|labell?ed|with|via)\s*(?:(?:of|the|type|relation(?:ship)?|called|named|is)\s+|[:=]\s*)*"#,
+            r#"(?i)\b(?:type|relation(?:ship)?|edge|link|labell?ed|with|via)\s*"#,
+            r#"(?:(?:of|the|type|relation(?:ship)?|called|named|is)\s+|[:=]\s*)*"#,
             r#"["'`]?([a-z][\w-]*)\b"#
         ));
         static BEFORE: Pattern = Pattern::new(r#"(?i)["'`]?\b([a-z][\w-]*)["'`]?\s+(?:relation(?:ship)?|link|edge)\b"#);
@@ -142,10 +172,8 @@ impl Filler<'_> {
 
     /// What is quoted or has capitals, but for what the tool is about.
     fn names(&self) -> Vec<&Span> {
-        let is_own = |span: &Span| {
-            find_whole(&span.text.to_lowercase(), " ").next().is_none()
-                && self.tool.vocabulary.contains(&stem(&span.text.to_lowercase()))
-        };
+        let is_own =
+            |span: &Span| !span.text.contains(' ') && self.tool.vocabulary.contains(&stem(&span.text.to_lowercase()));
         let is_name = |span: &&Span| matches!(span.found, Found::Name | Found::Quoted) && !is_own(span);
         let mut names: Vec<&Span> = Vec::new();
         for span in self.question.spans.iter().filter(is_name) {
@@ -155,6 +183,24 @@ impl Filler<'_> {
         }
         names
     }
+}
+
+/// Relations that are written as such, each with its two ends: `a depends_on b`, `a -> b depends_on`.
+fn triples(text: &str) -> Vec<[String; 3]> {
+    static IN_A_ROW: Pattern = Pattern::new(concat!(
+        r"(?<one>[A-Z][\w.]*(?: [A-Z][\w.]*)*|[\w.-]+) (?<of>[a-z]+(?:_[a-z]+)+) ",
+        r"(?<other>[A-Z][\w.]*(?: [A-Z][\w.]*)*|[\w-]+)"
+    ));
+    static ARROW: Pattern = Pattern::new(concat!(
+        r"(?<one>[A-Z][\w.]*(?: [A-Z][\w.]*)*|[\w.-]+) ?(?:-+|=+|\u{2192})>? ?",
+        r"(?<other>[A-Z][\w.]*(?: [A-Z][\w.]*)*|[\w.-]+?)[ ,:(]+(?<of>[a-z]+(?:_[a-z]+)+)"
+    ));
+    let of = |pattern: &Pattern| -> Vec<[String; 3]> {
+        let triple = |found: regex::Captures<'_>| ["one", "other", "of"].map(|name| found[name].to_owned());
+        pattern.captures_iter(text).map(triple).collect()
+    };
+    let by_arrow = of(&ARROW);
+    if by_arrow.is_empty() { of(&IN_A_ROW) } else { by_arrow }
 }
 
 /// Whether its objects are relations.

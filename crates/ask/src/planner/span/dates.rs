@@ -23,6 +23,15 @@ static MONTH_OF_YEAR: Pattern = Pattern::new(concat!(
     r"(?i)\b(?<month>jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|apr(?:il)?|may|june?|july?|aug(?:ust)?|sept?(?:ember)?|",
     r"oct(?:ober)?|nov(?:ember)?|dec(?:ember)?)\.?\s*,?\s+(?:of\s+)?(?<year>\d{4})\b"
 ));
+/// "half past seven in the evening", "a quarter to 9", "twenty to six pm", "five o'clock".
+static CLOCK: Pattern = Pattern::new(concat!(
+    r"(?i)\b(?:(?:an? )?(?<part>half|quarter|five|ten|twenty|twenty-five|\d{1,2})(?: minutes?)? ",
+    r"(?<side>past|to|after|before) )?",
+    r"(?<hour>one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|\d{1,2}|noon|midnight)",
+    r"(?<clock> ?o['\u{2019}]?clock)?(?:,? (?:(?<half>am|pm|a\.m\.|p\.m\.)|",
+    r"in the (?<day>morning|afternoon|evening)|at (?<night>night)))?",
+    r"(?:\b|$)"
+));
 static TIME: Pattern = Pattern::new(concat!(
     r"(?i)\b(?<h12>\d{1,2})(?::(?<m12>\d{2}))?(?::(?<s12>\d{2}))?\s*(?<half>a\.m\.|p\.m\.|am\b|pm\b)",
     r"|\b(?<part_h>\d{1,2})(?::(?<part_m>\d{2}))? (?:o'clock )?in the (?<part>morning|afternoon|evening)\b",
@@ -30,7 +39,8 @@ static TIME: Pattern = Pattern::new(concat!(
 ));
 static RELATIVE: Pattern = Pattern::new(concat!(
     r"(?i)\b(?:today|tomorrow|yesterday|tonight|next (?:week|month|year|monday|tuesday|wednesday|thursday|friday|",
-    r"saturday|sunday)|last (?:week|month|year))\b"
+    r"saturday|sunday)|last (?:week|month|year)|",
+    r"(?:an?|one|two|three|four|five|six|seven|eight|nine|ten|\d+) (?:hour|day|week|month|year)s? ago)\b"
 ));
 
 impl Finder<'_> {
@@ -46,6 +56,7 @@ impl Finder<'_> {
                 month: lexicon::month(captures.name("month")?.as_str())?,
             })
         });
+        self.each(&CLOCK, |captures| clock(captures).map(Found::Time));
         self.each(&TIME, |captures| time(captures).map(Found::Time));
         self.each(&RELATIVE, |_| Some(Found::RelativeDate));
     }
@@ -116,6 +127,40 @@ fn time(captures: &Captures<'_>) -> Option<Time> {
         Time { hour: group(captures, "h")?, minute: group(captures, "m")?, second: or_zero("s") }
     };
     (time.hour < 25).then_some(time)
+}
+
+/// Where it cannot be just a number: with minutes in words, "o'clock", or the time of day behind a word.
+fn clock(captures: &Captures<'_>) -> Option<Time> {
+    let said = |name| captures.name(name).map(|found| found.as_str().to_lowercase());
+    let number = |word: &str| match word {
+        "noon" => Some(12.0),
+        "midnight" => Some(0.0),
+        _ => lexicon::number(word).or_else(|| word.parse().ok()),
+    };
+    let hour = said("hour")?;
+    let in_digits = hour.starts_with(|c: char| c.is_ascii_digit());
+    let named =
+        said("clock").is_some() || !in_digits && ["half", "day", "night"].iter().any(|name| said(name).is_some());
+    let afternoon = said("half").is_some_and(|half| half.starts_with('p'))
+        || said("day").is_some_and(|day| day != "morning")
+        || said("night").is_some();
+    let halved = said("half").is_some() || said("day").is_some() || said("night").is_some();
+    let part = said("part");
+    let minutes = match part.as_deref() {
+        None if named => 0.0,
+        None => return None,
+        Some("half") => 30.0,
+        Some("quarter") => 15.0,
+        Some("twenty-five") => 25.0,
+        Some(word) => number(word)?,
+    };
+    let before = said("side").is_some_and(|side| side == "to" || side == "before");
+    let hours = number(&hour)?;
+    let hours = if halved { hours % 12.0 + if afternoon { 12.0 } else { 0.0 } } else { hours };
+    let total = (hours * 60.0 + if before { -minutes } else { minutes }).rem_euclid(24.0 * 60.0);
+    let whole = |value: f64| super::whole(value.trunc()).and_then(|value| i8::try_from(value).ok());
+    (hours < 25.0 && minutes < 60.0).then_some(())?;
+    Some(Time { hour: whole(total / 60.0)?, minute: whole(total % 60.0)?, second: 0 })
 }
 
 fn group<T: std::str::FromStr>(captures: &Captures<'_>, name: &str) -> Option<T> {

@@ -5,13 +5,15 @@ use std::ops::Range;
 use super::{Finder, Found};
 use crate::planner::lexicon::is_known_word;
 use crate::planner::pattern::Pattern;
-use crate::planner::words::{char_at, char_before, is_in_capitals, is_word_char};
+use crate::planner::words::{char_at, char_before, is_in_capitals, is_participle, is_word_char};
 
 static PATH: Pattern = Pattern::new(concat!(
     r"(?:~|\.{1,2})?(?:[A-Za-z]:)?[\w.@*?{}~+-]*(?:[/\\][\w.@*?{},\[\]~+-]*)+",
     r"|(?<hidden>\.[a-z]\w{2,}(?:\.\w+)*\b)",
     r"|[\w*-]*\.?[\w*-]+\.(?:[A-Za-z][A-Za-z0-9]{0,5})\b|\*\.\w+|\b[A-Za-z][\w.-]+\*",
-    r"|\b(?:Makefile|Dockerfile|LICENSE|LICENCE|README|CHANGELOG|Gemfile|Rakefile|Procfile|Jenkinsfile|Vagrantfile|CODEOWNERS)(?:[-.][\w-]+)*\b"
+    r"|\b(?:Makefile|Dockerfile|LICENSE|LICENCE|README|CHANGELOG|Gemfile|Rakefile|Procfile|Jenkinsfile|Vagrantfile|",
+    r"CODEOWNERS|VERSION|AUTHORS|CONTRIBUTORS|CONTRIBUTING|NOTICE|COPYING|SECURITY|Justfile|Brewfile|Pipfile|Containerfile)",
+    r"(?:[-.][\w-]+)*\b"
 ));
 /// "python files", ".yaml files".
 static LANGUAGE: Pattern = Pattern::new(concat!(
@@ -20,9 +22,20 @@ static LANGUAGE: Pattern = Pattern::new(concat!(
 ));
 static ENDING: Pattern = Pattern::new(r"(\.[a-z][a-z0-9]{0,5}) files?\b");
 static VERSION: Pattern = Pattern::new(r"\bv?\d+(?:\.\d+){2,}\b|\bv\d+\.\d+\b|\bHEAD(?:[~^]\d*)+");
+/// Written as a number, and still a name.
+static NAMED_VERSION: Pattern = Pattern::new(r"(?i)\b(?:tag|release|version|revision|branch)\s+(\d+\.\d+)\b");
 /// A season, a range of years.
 static YEARS: Pattern = Pattern::new(r"\d{4}[-–]\d{2,4}");
 static IDENTIFIER: Pattern = Pattern::new(r"\bHEAD\b|#\w+|\b[A-Za-z_]\w+(?:\.[A-Za-z_]\w+)+\b|\b\w+(?:-\w+)*\b");
+
+/// "git add ." and "in the current directory".
+static HERE: Pattern = Pattern::new(concat!(
+    r"(?:^|\s)(?<dot>\.{1,2})(?:\s|$)|",
+    r"(?i)\b(?<words>(?:the|my|this|our) (?:(?:current|present) (?:working )?|working )?(?:directory|folder|dir)|",
+    r"(?:the|my) cwd|where (?:i am|we are))(?:\s*(?:[,.;:!?]|$)|\s+(?:right now|now|please|and|with)\b)"
+));
+
+static HERE_WORDS: Pattern = Pattern::new(r"^this |current|present|working|cwd|where");
 
 impl Finder<'_> {
     pub(super) fn files(&mut self) {
@@ -33,6 +46,14 @@ impl Finder<'_> {
             let hidden = captures.name("hidden").is_none_or(|_| is_hidden(self.text, &found.range()));
             if hidden && self.is_free(&range) && is_path(self.text, &range) {
                 self.take(range, Found::Path);
+            }
+        }
+        for captures in HERE.captures_iter(self.text) {
+            let Some(found) = captures.name("dot").or(captures.name("words")) else { continue };
+            let is_folder = captures.name("dot").is_some() || HERE_WORDS.is_match(&found.as_str().to_lowercase());
+            if is_folder && self.is_free(&found.range()) {
+                let text = if found.as_str() == ".." { ".." } else { "." };
+                self.take_as(found.range(), Found::Path, text.to_owned());
             }
         }
         for captures in LANGUAGE.captures_iter(self.text) {
@@ -52,6 +73,11 @@ impl Finder<'_> {
     pub(super) fn versions(&mut self) {
         for found in VERSION.find_iter(self.text) {
             if self.is_free(&found.range()) {
+                self.take(found.range(), Found::Identifier);
+            }
+        }
+        for captures in NAMED_VERSION.captures_iter(self.text) {
+            if let Some(found) = captures.get(1).filter(|found| self.is_free(&found.range())) {
                 self.take(found.range(), Found::Identifier);
             }
         }
@@ -83,6 +109,7 @@ fn is_hidden(text: &str, range: &Range<usize>) -> bool {
 
 fn is_path(text: &str, range: &Range<usize>) -> bool {
     static NUMBERS: Pattern = Pattern::new(r"^[\d./]+$");
+    static REGEX: Pattern = Pattern::new(r"\\[bdswBDSW](?:[+*?{\\)\]]|$)|^\\[bdswBDSW.(\[]");
     static INITIALS: Pattern = Pattern::new(r"^(?:[A-Za-z]\.)+[A-Za-z]?$");
     static EITHER_OR: Pattern = Pattern::new(r"^[A-Za-z]+/[A-Za-z]+$");
     let path = &text[range.clone()];
@@ -94,7 +121,7 @@ fn is_path(text: &str, range: &Range<usize>) -> bool {
     if path.len() == 2 && path.ends_with('/') && path.starts_with(char::is_alphabetic) {
         return false;
     }
-    if path.ends_with('\\') || NUMBERS.is_match(path) || INITIALS.is_match(path) {
+    if REGEX.is_match(path) || path.ends_with('\\') || NUMBERS.is_match(path) || INITIALS.is_match(path) {
         return false;
     }
     let is_name = !path.contains(['/', '\\', '*']) && path.contains('.');
@@ -129,13 +156,22 @@ fn ending(language: &str) -> &str {
     }
 }
 
+/// "git-added", "case-sensitively": words that were joined to say how something is.
+fn describes(text: &str) -> bool {
+    let last = text.rsplit('-').next().unwrap_or(text);
+    let in_words = text.chars().all(|c| c.is_ascii_lowercase() || c == '-');
+    in_words && last != text && (is_participle(last) || last.len() > 4 && last.ends_with("ly") || last == "wise")
+}
+
 /// Letters with digits, or several parts; a name such as `Jean-Luc` is none, and neither is a word such as `to-do`.
 fn is_identifier(text: &str) -> bool {
     static NAME: Pattern = Pattern::new(r"^[A-Z][a-z]+(?:-[A-Z][a-z]+)+$");
     static CAMEL: Pattern = Pattern::new(r"^[a-z]{2,}[A-Z]\w*$");
     static HEX: Pattern = Pattern::new(r"^[0-9a-f]{7,40}$");
     let mixed = text.chars().any(|c| c.is_ascii_digit()) && text.chars().any(|c| c.is_ascii_alphabetic());
-    let in_parts = text.trim_matches('_').contains(['_', '-']) && !is_known_word(&text.to_lowercase().replace('-', ""));
+    let in_parts = text.trim_matches('_').contains(['_', '-'])
+        && !is_known_word(&text.to_lowercase().replace('-', ""))
+        && !describes(text);
     let is_one = text.contains('.')
         || HEX.is_match(text) && !text.chars().all(|c| c.is_ascii_digit())
         || mixed

@@ -27,7 +27,7 @@ impl Finder<'_> {
             self.spans.push(span);
         }
         for found in URL.find_iter(self.text) {
-            let length = found.as_str().trim_end_matches(['.', ',', ';', ':', '!', '?', ')']).len();
+            let length = without_end(found.as_str()).len();
             if self.is_free(&found.range()) {
                 self.take(found.start()..found.start() + length, Found::Url);
             }
@@ -71,6 +71,15 @@ impl Finder<'_> {
                 self.note(range, Found::Code, text.to_owned());
             }
         }
+    }
+}
+
+/// Without the signs of the sentence around it; `Ada_(language)` keeps its bracket.
+fn without_end(url: &str) -> &str {
+    let url = url.trim_end_matches(['.', ',', ';', ':', '!', '?']);
+    match url.strip_suffix(')') {
+        Some(inner) if url.matches(')').count() > url.matches('(').count() => without_end(inner),
+        Some(_) | None => url,
     }
 }
 

@@ -48,9 +48,12 @@ impl Finder<'_> {
         static WORD: Pattern = Pattern::new(r"[A-Za-z]+(?:-[a-z]+)?");
         static SCALE_WORD: Pattern = Pattern::new(r"(?i)^\s+(hundred|thousand|million|billion|dozen)\b");
         static COUNTED: Pattern = Pattern::new(r"^\s+([A-Za-z]+)");
+        static ANY_OF: Pattern = Pattern::new(r"^\s+of\s+(?:my|our|the|these|those|them|your)\b");
         for found in WORD.find_iter(self.text) {
             let word = found.as_str().to_lowercase();
-            if !self.is_free(&found.range()) {
+            // "one of my tasks" is any of them.
+            let is_any = word == "one" && ANY_OF.is_match(&self.text[found.end()..]);
+            if !self.is_free(&found.range()) || is_any {
                 continue;
             }
             if let Some(mut value) = number_word(&word) {
