@@ -127,7 +127,8 @@ fn text(bytes: u32) -> String {
 /// offers the one tool: with the search, it would index the file meanwhile, which the reference does not.
 fn serve(binary: &Path, root: &Path, scene: &Scene<'_>) -> anyhow::Result<String> {
     let file = scene.folder.join("countersign.yaml");
-    let keys = format!("root: {}\ndata_dir: {}/data\ntools: [read_repo_file]\n", root.display(), scene.folder.display());
+    let keys =
+        format!("root: {}\ndata_dir: {}/data\ntools: [read_repo_file]\n", root.display(), scene.folder.display());
     fs::write(&file, keys).context("cannot write the configuration")?;
     Ok(format!("{} mcp --config {}", quoted(binary), quoted(&file)))
 }
