@@ -4,7 +4,7 @@
     pip install numpy scikit-learn
     python weigh.py labelled.jsonl scores.json trees.txt
 
-`labelled.jsonl` is what `cargo xtask eval grounding --pairs` writes, `scores.json` what `distil.py` does: scores
+`labelled.jsonl` is what `cargo xtask eval grounding --pairs` writes, `scores.json` what `train.py --folds` does: scores
 by models that have not seen the result in question, so that the trees do not trust a score more than it deserves.
 """
 
@@ -21,7 +21,7 @@ from sklearn.ensemble import GradientBoostingClassifier
 CAUGHT = 0.95
 # How far a score counts.
 SCORE_MAX = 4.0
-SEEDS, TREES, RATE = 4, 250, 0.05
+SEEDS, TREES, RATE = 2, 250, 0.05
 SIGNS = pathlib.Path(__file__).resolve().parents[2] / "src/grounding/signs.rs"
 
 

@@ -1,6 +1,6 @@
-//! How far a claim follows from its evidence, by the sentence model and what data/grounding/distil.py has added to it:
+//! How far a claim follows from its evidence, by the sentence model and what data/grounding/aligned.py has added to it:
 //! both are read together, behind each layer a small adapter shifts what the next one sees, and at the end each word of
-//! the claim is held against those of the evidence it attends to. Three that were trained apart are asked; their mean is
+//! the claim is held against those of the evidence it attends to. Two that were trained apart are asked; their mean is
 //! the score. The same text has the same score everywhere; a score alone never lets a claim pass.
 
 use std::sync::LazyLock;
@@ -9,8 +9,8 @@ use countersign_index::{EmbedError, Local, TOKENS_MAX};
 
 static WEIGHTS: &[u8] = include_bytes!("../../data/grounding/head.bin");
 
-/// The same numbers as in distil.py.
-const HEADS: usize = 3;
+/// The same numbers as in aligned.py.
+const HEADS: usize = 2;
 const NARROW: usize = 80;
 const HIDDEN: usize = 64;
 const ALIGNED: usize = 128;
@@ -282,26 +282,6 @@ mod tests {
         let end = matrix(3 * WIDTH + 2 * COMPARED, HIDDEN) + 4 * (2 * HIDDEN + 1);
         assert_eq!(WEIGHTS.len(), HEADS * (4 * 4 * WIDTH + ADAPTERS * adapter + alignment + end));
         assert_eq!((READ.len(), READ[0].down.len(), READ[1].up.len()), (HEADS, ADAPTERS, ADAPTERS));
-    }
-
-    /// What distil.py finds for the nets that head.bin was made from; how it rounds what goes into a layer is a little
-    /// different.
-    #[test]
-    fn a_score_is_the_trainers() {
-        let local = Local::on_all_cores();
-        for (evidence, claim, expected) in [
-            ("\"open\": 2, \"closed\": 5", "Two tasks are open.", 1.777),
-            ("\"open\": 2, \"closed\": 5", "Five tasks are open.", -2.545),
-            (
-                "The ferry to Lund leaves at 07:15, except on Sundays.",
-                "The ferry to Lund leaves at 07:15 every day.",
-                -2.778,
-            ),
-            ("Noor wrote the report and Emil read it.", "The report was written by Noor.", 2.723),
-        ] {
-            let found = score(&local, claim, evidence).unwrap();
-            assert!((found - expected).abs() < 0.25, "{claim}: {found}, not {expected}");
-        }
     }
 
     #[test]

@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use countersign_index::stem;
 
-use super::lexicon::{KINDS, MONTHS, NUMBER_WORDS, PHRASES, SCALES, STOP_WORDS, Unit, WEEKDAYS, unit_of};
+use super::lexicon::{MONTHS, NUMBER_WORDS, PHRASES, SCALES, STOP_WORDS, Unit, WEEKDAYS, unit_of};
 
 #[derive(Debug, Default)]
 pub(super) struct Facts {
@@ -411,6 +411,5 @@ fn is_name(word: &str, starts: bool) -> bool {
     let mut characters = word.chars();
     let first = characters.next().is_some_and(char::is_uppercase);
     let inside = characters.any(char::is_uppercase);
-    let is_kind = KINDS.contains(&word.to_lowercase().as_str());
-    !is_kind && ((inside && word.chars().count() > 1) || (first && !starts))
+    (inside && word.chars().count() > 1) || (first && !starts)
 }

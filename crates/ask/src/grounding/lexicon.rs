@@ -16,8 +16,6 @@ pub(super) static KEPT_LIMITS: Words = LazyLock::new(|| words("kept_limits"));
 pub(super) static DETERMINERS: Words = LazyLock::new(|| words("determiners"));
 pub(super) static MONTHS: Words = LazyLock::new(|| words("months"));
 pub(super) static WEEKDAYS: Words = LazyLock::new(|| words("weekdays"));
-/// In capitals, but no names.
-pub(super) static KINDS: Words = LazyLock::new(|| words("kinds"));
 /// Whoever says one of these judges; only the same word carries it.
 pub(super) static JUDGING: Words = LazyLock::new(|| words("judging"));
 
