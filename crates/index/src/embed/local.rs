@@ -78,7 +78,7 @@ impl Local {
         let model = Model::shared()?;
         let tokens = tokens.get(..TOKENS_MAX).unwrap_or(tokens);
         let mut lane = self.lanes.take();
-        lane.run(|scratch| model.states(tokens, scratch, change)).map_err(EmbedError::Local)
+        lane.run(|scratch| model.encoder.run(tokens, scratch, change)).map_err(EmbedError::Local)
     }
 }
 

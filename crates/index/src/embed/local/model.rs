@@ -23,7 +23,7 @@ type Tokenizer = TokenizerImpl<WordPiece, BertNormalizer, BertPreTokenizer, Temp
 
 pub(super) struct Model {
     tokenizer: Tokenizer,
-    encoder: Encoder,
+    pub(super) encoder: Encoder,
 }
 
 impl Model {
@@ -44,7 +44,7 @@ impl Model {
     /// To be called on a lane.
     pub(super) fn vector(&self, text: &str, scratch: &mut Scratch) -> Result<Vec<f32>, EmbedError> {
         let tokens = self.tokens(text).map_err(EmbedError::Local)?;
-        let states = self.states(&tokens, scratch, &mut |_, _| ()).map_err(EmbedError::Local)?;
+        let states = self.encoder.run(&tokens, scratch, &mut |_, _| ()).map_err(EmbedError::Local)?;
         // The sum is as good as the mean, since only the direction is kept; without padding every token counts.
         let mut sum = vec![0.0; WIDTH];
         for state in states.chunks_exact(WIDTH) {
@@ -59,16 +59,6 @@ impl Model {
         let (start, _) = text.split_at(text.floor_char_boundary(BYTES_MAX));
         let encoding = self.tokenizer.encode_fast(start, true).map_err(|error| error.to_string())?;
         Ok(encoding.get_ids().to_vec())
-    }
-
-    /// See [`Encoder::run`]. To be called on a lane.
-    pub(super) fn states(
-        &self,
-        tokens: &[u32],
-        scratch: &mut Scratch,
-        change: &mut dyn FnMut(usize, &mut [f32]),
-    ) -> Result<Vec<f32>, String> {
-        self.encoder.run(tokens, scratch, change)
     }
 }
 

@@ -20,7 +20,7 @@ impl Range {
     }
 }
 
-/// Product of products of small integers, and what makes values of them: one factor and one bias for each column.
+/// Sums of products of small integers, and what makes values of them: one factor and one bias for each column.
 #[derive(Clone, Copy)]
 pub(super) struct Product<'a> {
     pub(super) sums: &'a [i32],
