@@ -330,6 +330,8 @@ def flood(make, descriptor=1):
             while True:
                 if descriptor == 1:
                     server.write(data)
+                    # A lock goes to whoever is running: without this, an answer might never get through.
+                    time.sleep(0.001)
                 else:
                     write_all(descriptor, data)
 

@@ -13,6 +13,8 @@ use std::time::{Duration, Instant};
 use anyhow::{Context as _, bail};
 use rustix::process::{Pid, Signal, kill_process};
 
+use crate::talk;
+
 /// How long a server may take to say where it listens; a debug build on a busy machine needs a second.
 const START: Duration = Duration::from_secs(30);
 /// How long a server may take to end after a signal before it is killed; over its own grace period.
@@ -22,6 +24,22 @@ const END: Duration = Duration::from_secs(15);
 pub(crate) fn succeed(command: &mut Command) -> anyhow::Result<()> {
     let status = command.status().with_context(|| format!("cannot run `{}`", shown(command)))?;
     if status.success() { Ok(()) } else { bail!("`{}` failed ({status})", shown(command)) }
+}
+
+/// Runs a script of ours that checks something. What it found wrong is repeated in the failure: the end of a long log
+/// is what people see first.
+pub(crate) fn find_nothing(command: &mut Command) -> anyhow::Result<()> {
+    command.stdout(Stdio::piped());
+    let mut child = command.spawn().with_context(|| format!("cannot run `{}`", shown(command)))?;
+    let mut wrong = Vec::new();
+    if let Some(stdout) = child.stdout.take() {
+        for line in BufReader::new(stdout).lines().map_while(Result::ok) {
+            talk::say(&line);
+            wrong.extend(line.strip_prefix("WRONG ").map(str::to_owned));
+        }
+    }
+    let status = child.wait().context("cannot wait for a program")?;
+    if status.success() { Ok(()) } else { bail!("`{}` failed ({status}): {}", shown(command), wrong.join("; ")) }
 }
 
 /// Runs and gives its stdout; a failure carries the last line of its stderr.
@@ -219,6 +237,14 @@ mod tests {
         assert!(matches!(bad.how, How::Badly(status) if status.code() == Some(3)), "{bad:?}");
         let late = run("echo begun; exec sleep 60", Duration::from_millis(300));
         assert_eq!((late.how, late.stdout.as_str()), (How::TooLate, "begun\n"));
+    }
+
+    #[test]
+    fn a_script_that_finds_something_says_so_again() {
+        let run = |script| find_nothing(Command::new("sh").args(["-c", script]));
+        run("echo ok").unwrap();
+        let err = run("echo ok; echo WRONG this: late; echo WRONG that; exit 1").unwrap_err();
+        assert!(err.to_string().ends_with("failed (exit status: 1): this: late; that"), "{err}");
     }
 
     #[test]
