@@ -53,4 +53,4 @@ pub use schema::{Mistake, Schema, SchemaRejected, derive_schema};
 pub use suggest::closest;
 pub use tool::{AnyTool, BoxFuture, Tool, typed};
 pub use visible::visible;
-pub use write::{push_json_part, push_json_text, to_json};
+pub use write::{in_parts, json_part, push_json_text, to_json};

@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use countersign_contract::{
     Answers, BoxFuture, Caller, Capability, Client, ClientSide, InputRequired, Progress, Questions, Reply, Severity,
-    ToolError, push_json_part, push_json_text,
+    ToolError, in_parts, json_part, push_json_text,
 };
 use countersign_host::{Call, NoAnswer, Wire};
 use http::header::ACCEPT;
@@ -148,8 +148,9 @@ pub(super) struct LongMessage {
     end: &'static str,
 }
 
-/// Between the result and its text.
+/// Between the result and its text, and after that.
 const BETWEEN: &str = ",\"content\":[{\"type\":\"text\",\"text\":\"";
+const AFTER: &str = "\"}]";
 
 /// Small enough to stay in the cache, and for a reader to have one part while the next is made: a pipe belongs to one of
 /// the two at a time.
@@ -158,22 +159,20 @@ const PART: usize = 64 * 1024;
 impl LongMessage {
     /// Hands the message out part by part.
     pub(super) fn parts(&self) -> impl Iterator<Item = Cow<'_, str>> {
-        let begin = [self.head.as_str()].into_iter().chain(in_parts(&self.result)).chain([BETWEEN]);
-        let text = in_parts(&self.result).map(|part| {
-            let mut text = String::with_capacity(part.len() + part.len() / 8);
-            push_json_part(&mut text, part);
+        // The first one is short, so that the reader wakes up while the second is on its way.
+        let begin = [self.head.as_str()].into_iter().chain(in_parts(&self.result, PART)).chain([BETWEEN]);
+        let mut left = self.result.len();
+        let text = in_parts(&self.result, PART).map(move |part| {
+            let mut text = json_part(part);
+            left -= part.len();
+            if left == 0 {
+                text.push_str(AFTER);
+                text.push_str(self.end);
+            }
             Cow::Owned(text)
         });
-        begin.map(Cow::Borrowed).chain(text).chain([Cow::Borrowed("\"}]"), Cow::Borrowed(self.end)])
+        begin.map(Cow::Borrowed).chain(text)
     }
-}
-
-fn in_parts(mut rest: &str) -> impl Iterator<Item = &str> {
-    std::iter::from_fn(move || {
-        let (part, after) = rest.split_at(rest.floor_char_boundary(PART));
-        rest = after;
-        (!part.is_empty()).then_some(part)
-    })
 }
 
 impl Direct {

@@ -422,8 +422,12 @@ async fn write_lines(mut output: impl AsyncWrite + Unpin, mut lines: mpsc::Recei
 }
 
 async fn write_long(output: &mut (impl AsyncWrite + Unpin), message: &LongMessage) -> io::Result<()> {
-    for part in message.parts() {
+    let mut parts = message.parts().peekable();
+    while let Some(mut part) = parts.next() {
+        if parts.peek().is_none() {
+            part.to_mut().push('\n');
+        }
         output.write_all(part.as_bytes()).await?;
     }
-    output.write_all(b"\n").await
+    Ok(())
 }
