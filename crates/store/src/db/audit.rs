@@ -10,7 +10,7 @@ use uuid::Uuid;
 
 use super::commit::WriteFailure;
 use super::place::Place;
-use super::sql::{Connection, Query, Row, Turn};
+use super::sql::{Connection, Row, Turn};
 use crate::backlog::Carried;
 use crate::chain::{ChainHash, Head, Link, Opening};
 use crate::record::Draft;
@@ -30,9 +30,6 @@ const SEQ_BITS: u32 = 32;
 /// What fits into the upper half.
 const CHAIN_MAX: i64 = 0x7fff_ffff;
 
-const MOVE_HEAD: &str = "UPDATE audit_chain SET head_seq = $1, head_hash = $2 \
-                         WHERE id = $3 AND uuid = $4 AND head_seq = $5 AND head_hash = $6";
-
 #[derive(Debug)]
 pub(super) struct ChainWriter {
     /// As it is known to be on disk.
@@ -41,8 +38,6 @@ pub(super) struct ChainWriter {
     attempt: Option<Attempt>,
     /// For 1, 2, 4 … rows.
     inserts: [Arc<str>; INSERT_SIZES],
-    /// Moves the head and adds one row, where a database takes both at once.
-    at_once: Option<Arc<str>>,
     /// [`SEQ_MAX`] but in tests.
     seq_max: i64,
 }
@@ -76,12 +71,8 @@ impl ChainWriter {
             Place::Folder(_) => "INSERT OR ROLLBACK",
             Place::Server(_) => "INSERT",
         };
-        let inserts = std::array::from_fn(|size| insert_statement(insert, 1, 1 << size));
-        let at_once = match place {
-            Place::Folder(_) => Some(format!("{MOVE_HEAD}; {}", insert_statement(insert, 7, 1)).into()),
-            Place::Server(_) => None,
-        };
-        Self { chain: None, attempt: None, inserts, at_once, seq_max: SEQ_MAX }
+        let inserts = std::array::from_fn(|size| insert_statement(insert, 1 << size));
+        Self { chain: None, attempt: None, inserts, seq_max: SEQ_MAX }
     }
 
     /// To be called when the connection is another one: the database may be another one, too.
@@ -140,24 +131,9 @@ impl ChainWriter {
         let (head, rows) = follow(before.head, drafts);
         let after = OwnChain { head, ..before.clone() };
         self.attempt = Some(Attempt { chain: after.clone(), carried });
-        match (opening, &self.at_once) {
-            (Some(opening), _) => insert_chain(connection, &after, &opening).await?,
-            (None, Some(at_once)) if rows.len() == 1 => {
-                // Each trip to the database's thread costs as much as a statement.
-                let text = AssertSqlSafe(Arc::clone(at_once));
-                let mut query = moving(connection.query(text), &before, &after);
-                for row in rows {
-                    query = query.bind(place(after.id, row.last_seq)).bind(row.bodies).bind(row.hashes);
-                }
-                let moved_and_added = query.execute().await? == 2;
-                return if moved_and_added { Ok(Some(after)) } else { Err(WriteFailure::ChainChanged) };
-            }
-            (None, _) => {
-                let moved = moving(connection.query(MOVE_HEAD), &before, &after).execute().await?;
-                if moved != 1 {
-                    return Err(WriteFailure::ChainChanged);
-                }
-            }
+        match opening {
+            Some(opening) => insert_chain(connection, &after, &opening).await?,
+            None => move_head(connection, &before, &after).await?,
         }
         self.insert(connection, after.id, rows).await?;
         Ok(Some(after))
@@ -195,8 +171,8 @@ pub(super) fn places(chain: i64) -> RangeInclusive<i64> {
     place(chain, 0)..=place(chain, SEQ_MAX)
 }
 
-fn insert_statement(insert: &str, first: usize, rows: usize) -> Arc<str> {
-    let values = |row: usize| format!("(${}, ${}, ${})", first + row * 3, first + row * 3 + 1, first + row * 3 + 2);
+fn insert_statement(insert: &str, rows: usize) -> Arc<str> {
+    let values = |row: usize| format!("(${}, ${}, ${})", row * 3 + 1, row * 3 + 2, row * 3 + 3);
     let rows: Vec<String> = (0..rows).map(values).collect();
     format!("{insert} INTO audit_record (place, body, hash) VALUES {}", rows.join(", ")).into()
 }
@@ -279,15 +255,20 @@ async fn insert_chain(connection: &mut Connection, chain: &OwnChain, opening: &O
     Ok(())
 }
 
-/// With the parameters of [`MOVE_HEAD`].
-fn moving<'c>(query: Query<'c>, before: &OwnChain, after: &OwnChain) -> Query<'c> {
-    query
+async fn move_head(connection: &mut Connection, before: &OwnChain, after: &OwnChain) -> Result<(), WriteFailure> {
+    let text = "UPDATE audit_chain SET head_seq = $1, head_hash = $2 \
+                WHERE id = $3 AND uuid = $4 AND head_seq = $5 AND head_hash = $6";
+    let moved = connection
+        .query(text)
         .bind(after.head.seq)
         .bind(after.head.hash.as_bytes().to_vec())
         .bind(before.id)
-        .bind(before.uuid.clone())
+        .bind(&before.uuid)
         .bind(before.head.seq)
         .bind(before.head.hash.as_bytes().to_vec())
+        .execute()
+        .await?;
+    if moved == 1 { Ok(()) } else { Err(WriteFailure::ChainChanged) }
 }
 
 /// From two columns; `None` where they do not hold a head.

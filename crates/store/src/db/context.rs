@@ -374,7 +374,7 @@ fn filled<T>(set: &[T]) -> impl Iterator<Item = &T> {
     set.iter().chain(set.last().into_iter().cycle()).take(set.len().next_power_of_two())
 }
 
-fn bind_hashes<'c>(query: Query<'c>, hashes: &[Digest]) -> Query<'c> {
+fn bind_hashes<'c>(query: Query<'c>, hashes: &'c [Digest]) -> Query<'c> {
     filled(hashes).fold(query, |query, hash| query.bind(hash.as_slice()))
 }
 

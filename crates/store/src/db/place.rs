@@ -47,7 +47,7 @@ pub(crate) async fn connect(place: &Place, if_missing: IfMissing) -> Result<Conn
     match place {
         Place::Folder(folder) => {
             let (connection, identity) = sqlite::connect(&File::in_folder(folder), if_missing).await?;
-            Ok(Connected { connection: Connection::Sqlite(Held::Own(connection)), identity: Some(identity) })
+            Ok(Connected { connection, identity: Some(identity) })
         }
         Place::Server(server) => {
             let connection = postgres::connect(server, if_missing).await?;

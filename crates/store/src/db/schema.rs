@@ -18,7 +18,9 @@ pub(super) enum Schema {
 /// What `Migrator::run` would find out, without the table creation and the transactions it begins with.
 pub(super) async fn schema_of(connection: &mut Connection, migrator: &Migrator) -> Result<Schema, sqlx::Error> {
     let known = match connection {
-        Connection::Sqlite(_) => "SELECT count(*) FROM sqlite_schema WHERE name = '_sqlx_migrations'",
+        Connection::Sqlite(_) | Connection::SqliteOnTheSpot(_) => {
+            "SELECT count(*) FROM sqlite_schema WHERE name = '_sqlx_migrations'"
+        }
         Connection::Postgres(_) => "SELECT count(to_regclass('_sqlx_migrations'))",
     };
     if connection.query(known).fetch_one().await?.get::<i64>(0)? == 0 {

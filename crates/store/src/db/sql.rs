@@ -7,12 +7,14 @@ use std::future::Future;
 use std::ops::{Deref, DerefMut};
 use std::time::Duration;
 
-use futures_util::stream::{BoxStream, StreamExt as _};
+use futures_util::stream::{self, BoxStream, StreamExt as _};
+use rusqlite::types::ToSql;
 use sqlx::pool::PoolConnection;
 use sqlx::postgres::{PgArguments, PgConnection, PgRow};
 use sqlx::sqlite::{SqliteArguments, SqliteConnection, SqliteRow};
 use sqlx::{Connection as _, Database, Decode, Encode, Postgres, Row as _, SqlSafeStr, Sqlite, Type};
 
+use super::sqlite::on_the_spot::{self, TakenFrom};
 use super::{postgres, sqlite};
 
 /// Longer than the server itself lets a statement take: then it is the way to the server that is broken.
@@ -21,6 +23,8 @@ const PATIENCE: Duration = Duration::from_secs(15);
 #[derive(Debug)]
 pub(crate) enum Connection {
     Sqlite(Held<Sqlite>),
+    /// The writer's. Whoever uses it blocks the thread.
+    SqliteOnTheSpot(rusqlite::Connection),
     Postgres(Held<Postgres>),
 }
 
@@ -43,29 +47,46 @@ pub(crate) enum Turn {
 /// A statement on its way to a connection.
 pub(crate) enum Query<'c> {
     Sqlite(sqlx::query::Query<'c, Sqlite, SqliteArguments>, &'c mut SqliteConnection),
+    SqliteOnTheSpot(on_the_spot::Query<'c>),
     Postgres(sqlx::query::Query<'c, Postgres, PgArguments>, &'c mut PgConnection),
 }
 
 pub(crate) enum Row {
     Sqlite(SqliteRow),
+    SqliteOnTheSpot(on_the_spot::Row),
     Postgres(PgRow),
 }
 
 /// What both databases can be given.
-pub(crate) trait Given<'q>: Type<Sqlite> + Type<Postgres> + Encode<'q, Sqlite> + Encode<'q, Postgres> {}
+pub(crate) trait Given<'q>:
+    Type<Sqlite> + Type<Postgres> + Encode<'q, Sqlite> + Encode<'q, Postgres> + ToSql + Send + 'q
+{
+}
 
-impl<'q, T> Given<'q> for T where T: Type<Sqlite> + Type<Postgres> + Encode<'q, Sqlite> + Encode<'q, Postgres> {}
+impl<'q, T> Given<'q> for T where
+    T: Type<Sqlite> + Type<Postgres> + Encode<'q, Sqlite> + Encode<'q, Postgres> + ToSql + Send + 'q
+{
+}
 
 /// What both databases can give.
-pub(crate) trait Taken<'r>: Type<Sqlite> + Type<Postgres> + Decode<'r, Sqlite> + Decode<'r, Postgres> {}
+pub(crate) trait Taken<'r>:
+    Type<Sqlite> + Type<Postgres> + Decode<'r, Sqlite> + Decode<'r, Postgres> + TakenFrom<'r>
+{
+}
 
-impl<'r, T> Taken<'r> for T where T: Type<Sqlite> + Type<Postgres> + Decode<'r, Sqlite> + Decode<'r, Postgres> {}
+impl<'r, T> Taken<'r> for T where
+    T: Type<Sqlite> + Type<Postgres> + Decode<'r, Sqlite> + Decode<'r, Postgres> + TakenFrom<'r>
+{
+}
 
 impl Connection {
     /// Parameters are `$1`, `$2` and so on.
     pub(crate) fn query(&mut self, text: impl SqlSafeStr) -> Query<'_> {
         match self {
             Self::Sqlite(connection) => Query::Sqlite(sqlx::query(text), connection),
+            Self::SqliteOnTheSpot(connection) => {
+                Query::SqliteOnTheSpot(on_the_spot::Query::new(text.into_sql_str(), connection))
+            }
             Self::Postgres(connection) => Query::Postgres(sqlx::query(text), connection),
         }
     }
@@ -74,7 +95,7 @@ impl Connection {
     pub(crate) async fn begin(&mut self) -> Result<(), sqlx::Error> {
         let text = match self {
             // A transaction that begins as a reader cannot wait for its turn to write.
-            Self::Sqlite(_) => "BEGIN IMMEDIATE",
+            Self::Sqlite(_) | Self::SqliteOnTheSpot(_) => "BEGIN IMMEDIATE",
             Self::Postgres(_) => "BEGIN",
         };
         self.query(text).execute().await.map(drop)
@@ -83,7 +104,7 @@ impl Connection {
     /// A transaction that sees one moment, however long it takes.
     pub(crate) async fn begin_snapshot(&mut self) -> Result<(), sqlx::Error> {
         match self {
-            Self::Sqlite(_) => self.query("BEGIN").execute().await.map(drop),
+            Self::Sqlite(_) | Self::SqliteOnTheSpot(_) => self.query("BEGIN").execute().await.map(drop),
             Self::Postgres(_) => {
                 self.query("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY").execute().await?;
                 self.query("SET LOCAL statement_timeout = 0").execute().await.map(drop)
@@ -100,7 +121,7 @@ impl Connection {
     pub(crate) async fn take_turn(&mut self, turn: Turn) -> Result<(), sqlx::Error> {
         match self {
             // BEGIN IMMEDIATE took it.
-            Self::Sqlite(_) => Ok(()),
+            Self::Sqlite(_) | Self::SqliteOnTheSpot(_) => Ok(()),
             Self::Postgres(_) => {
                 let key = postgres::LOCKS + 1 + turn as i64;
                 self.query("SELECT pg_advisory_xact_lock($1)").bind(key).execute().await.map(drop)
@@ -112,6 +133,7 @@ impl Connection {
     pub(crate) fn detach(self) -> Self {
         match self {
             Self::Sqlite(held) => Self::Sqlite(held.detach()),
+            Self::SqliteOnTheSpot(_) => self,
             Self::Postgres(held) => Self::Postgres(held.detach()),
         }
     }
@@ -120,6 +142,7 @@ impl Connection {
         match self {
             Self::Sqlite(Held::Own(connection)) => connection.close().await,
             Self::Sqlite(Held::Lent(connection)) => connection.close().await,
+            Self::SqliteOnTheSpot(connection) => connection.close().map_err(|(_, error)| on_the_spot::error(error)),
             Self::Postgres(Held::Own(connection)) => in_time(connection.close()).await,
             Self::Postgres(Held::Lent(connection)) => in_time(connection.close()).await,
         }
@@ -130,6 +153,7 @@ impl<'c> Query<'c> {
     pub(crate) fn bind(self, value: impl Given<'c>) -> Self {
         match self {
             Self::Sqlite(query, connection) => Self::Sqlite(query.bind(value), connection),
+            Self::SqliteOnTheSpot(query) => Self::SqliteOnTheSpot(query.bind(value)),
             Self::Postgres(query, connection) => Self::Postgres(query.bind(value), connection),
         }
     }
@@ -138,6 +162,7 @@ impl<'c> Query<'c> {
     pub(crate) async fn execute(self) -> Result<u64, sqlx::Error> {
         match self {
             Self::Sqlite(query, connection) => Ok(query.execute(connection).await?.rows_affected()),
+            Self::SqliteOnTheSpot(query) => query.execute(),
             Self::Postgres(query, connection) => Ok(in_time(query.execute(connection)).await?.rows_affected()),
         }
     }
@@ -147,6 +172,7 @@ impl<'c> Query<'c> {
             Self::Sqlite(query, connection) => {
                 query.fetch_all(connection).await?.into_iter().map(Row::Sqlite).collect()
             }
+            Self::SqliteOnTheSpot(query) => query.rows(usize::MAX)?.into_iter().map(Row::SqliteOnTheSpot).collect(),
             Self::Postgres(query, connection) => {
                 in_time(query.fetch_all(connection)).await?.into_iter().map(Row::Postgres).collect()
             }
@@ -156,6 +182,7 @@ impl<'c> Query<'c> {
     pub(crate) async fn fetch_optional(self) -> Result<Option<Row>, sqlx::Error> {
         Ok(match self {
             Self::Sqlite(query, connection) => query.fetch_optional(connection).await?.map(Row::Sqlite),
+            Self::SqliteOnTheSpot(query) => query.rows(1)?.pop().map(Row::SqliteOnTheSpot),
             Self::Postgres(query, connection) => in_time(query.fetch_optional(connection)).await?.map(Row::Postgres),
         })
     }
@@ -168,6 +195,10 @@ impl<'c> Query<'c> {
     pub(crate) fn fetch(self) -> BoxStream<'c, Result<Row, sqlx::Error>> {
         match self {
             Self::Sqlite(query, connection) => query.fetch(connection).map(|row| row.map(Row::Sqlite)).boxed(),
+            Self::SqliteOnTheSpot(query) => match query.rows(usize::MAX) {
+                Ok(rows) => stream::iter(rows).map(|row| Ok(Row::SqliteOnTheSpot(row))).boxed(),
+                Err(error) => stream::iter([Err(error)]).boxed(),
+            },
             Self::Postgres(query, connection) => query.fetch(connection).map(|row| row.map(Row::Postgres)).boxed(),
         }
     }
@@ -177,6 +208,7 @@ impl Row {
     pub(crate) fn get<'r, T: Taken<'r>>(&'r self, column: usize) -> Result<T, sqlx::Error> {
         match self {
             Self::Sqlite(row) => row.try_get(column),
+            Self::SqliteOnTheSpot(row) => row.get(column),
             Self::Postgres(row) => row.try_get(column),
         }
     }
@@ -185,6 +217,7 @@ impl Row {
     pub(crate) fn bytes(&self, column: usize) -> Result<Option<&[u8]>, sqlx::Error> {
         match self {
             Self::Sqlite(row) => row.try_get_unchecked(column),
+            Self::SqliteOnTheSpot(row) => row.bytes(column),
             Self::Postgres(row) => row.try_get_unchecked(column),
         }
     }

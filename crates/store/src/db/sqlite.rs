@@ -4,6 +4,7 @@
 //! So whoever finds one needs no lock; only creating and upgrading take turns.
 
 mod at_once;
+pub(super) mod on_the_spot;
 
 use std::fs::{self, OpenOptions, TryLockError};
 use std::io;
@@ -11,16 +12,17 @@ use std::os::unix::fs::{MetadataExt as _, OpenOptionsExt as _};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use rusqlite::OpenFlags;
 use sqlx::error::DatabaseError as _;
 use sqlx::migrate::{MigrateError, Migrator};
-use sqlx::sqlite::{SqliteConnectOptions, SqliteConnection, SqliteError, SqliteJournalMode, SqliteSynchronous};
+use sqlx::sqlite::{SqliteConnectOptions, SqliteError, SqliteJournalMode, SqliteSynchronous};
 use sqlx::{ConnectOptions as _, Connection as _};
 use tokio::time::Instant;
 
 pub(super) use self::at_once::AtOnce;
 use super::place::IfMissing;
 use super::schema::{Schema, newest, schema_of};
-use super::sql::{Connection, Held};
+use super::sql::Connection;
 use crate::{StoreError, create_data_folder};
 
 static MIGRATOR: Migrator = sqlx::migrate!("migrations/sqlite");
@@ -37,6 +39,9 @@ const PAGE_CACHE: &str = "-1024";
 
 /// Audit records take half a kilobyte each: twice SQLite's usual size means half as many calls to the disk.
 const PAGE_SIZE: u32 = 8192;
+
+/// Prepared statements of a connection; there are fewer.
+const STATEMENTS_KEPT: usize = 100;
 
 /// A long read keeps the log from being reused while others write; afterwards it shrinks to this again.
 const WAL_KEPT_BYTES: &str = "8388608";
@@ -84,10 +89,8 @@ impl File {
     }
 }
 
-pub(super) async fn connect(
-    file: &File,
-    if_missing: IfMissing,
-) -> Result<(SqliteConnection, FileIdentity), StoreError> {
+/// For whoever writes: its statements block the thread.
+pub(super) async fn connect(file: &File, if_missing: IfMissing) -> Result<(Connection, FileIdentity), StoreError> {
     match file.database.try_exists().map_err(file.folder_error())? {
         true => {}
         false if if_missing == IfMissing::Refuse => {
@@ -95,24 +98,22 @@ pub(super) async fn connect(
         }
         false => create(file).await?,
     }
-    let (connection, identity) = attach(file).await?;
-    let mut connection = Connection::Sqlite(Held::Own(connection));
-    let schema = schema_of(&mut connection, &MIGRATOR).await.map_err(|source| open_error(file, source))?;
-    let Connection::Sqlite(Held::Own(mut connection)) = connection else { unreachable!("it was made above") };
-    match schema {
+    let (connection, identity) = attach(file)?;
+    let mut connection = Connection::SqliteOnTheSpot(connection);
+    match schema_of(&mut connection, &MIGRATOR).await.map_err(|source| open_error(file, source))? {
         Schema::Current => {}
         Schema::Newer { found } => {
             return Err(StoreError::NewerSchema { database: file.name(), found, known: newest(&MIGRATOR) });
         }
         Schema::Older { .. } => {
             let _lock = lock(file).await?;
-            upgrade(file, &mut connection).await?;
+            upgrade(file).await?;
         }
     }
     Ok((connection, identity))
 }
 
-/// How every connection to the finished database is set up.
+/// How every connection of sqlx to the finished database is set up.
 pub(super) fn options(database: &Path) -> SqliteConnectOptions {
     SqliteConnectOptions::new()
         .filename(database)
@@ -124,11 +125,11 @@ pub(super) fn options(database: &Path) -> SqliteConnectOptions {
         .disable_statement_logging()
 }
 
-async fn attach(file: &File) -> Result<(SqliteConnection, FileIdentity), StoreError> {
+fn attach(file: &File) -> Result<(rusqlite::Connection, FileIdentity), StoreError> {
     let unreachable = |source: sqlx::Error| open_error(file, source);
     for _ in 0..ATTACH_ATTEMPTS {
         let identity = file.identity().map_err(|source| unreachable(source.into()))?;
-        let connection = options(&file.database).connect().await.map_err(unreachable)?;
+        let connection = open(&file.database).map_err(|error| unreachable(on_the_spot::error(error)))?;
         // Or the connection may lead to a file that was removed in between, and nobody would notice.
         if file.identity().is_ok_and(|now| now == identity) {
             return Ok((connection, identity));
@@ -136,6 +137,20 @@ async fn attach(file: &File) -> Result<(SqliteConnection, FileIdentity), StoreEr
         drop(connection);
     }
     Err(unreachable(io::Error::other("the file is replaced again and again").into()))
+}
+
+/// With the same settings as [`options`].
+fn open(database: &Path) -> rusqlite::Result<rusqlite::Connection> {
+    let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+    let connection = rusqlite::Connection::open_with_flags(database, flags)?;
+    connection.busy_timeout(BUSY_TIMEOUT)?;
+    connection.set_prepared_statement_cache_capacity(STATEMENTS_KEPT);
+    connection.pragma_update(None, "synchronous", "FULL")?;
+    connection.pragma_update(None, "foreign_keys", "ON")?;
+    connection.pragma_update(None, "cache_size", PAGE_CACHE)?;
+    // Answers with what it was set to.
+    connection.pragma_update_and_check(None, "journal_size_limit", WAL_KEPT_BYTES, |_| Ok(()))?;
+    Ok(connection)
 }
 
 async fn create(file: &File) -> Result<(), StoreError> {
@@ -210,12 +225,14 @@ fn if_found<T>(result: io::Result<T>) -> io::Result<Option<T>> {
     }
 }
 
-async fn upgrade(file: &File, connection: &mut SqliteConnection) -> Result<(), StoreError> {
+async fn upgrade(file: &File) -> Result<(), StoreError> {
+    let mut connection = options(&file.database).connect().await.map_err(|source| open_error(file, source))?;
     // An empty file is a database without WAL; someone may have put one here.
-    let switched = sqlx::query("PRAGMA journal_mode = WAL").execute(&mut *connection).await;
+    let switched = sqlx::query("PRAGMA journal_mode = WAL").execute(&mut connection).await;
     switched.map_err(|source| open_error(file, source))?;
-    let migrated = MIGRATOR.run_direct(None, connection, false).await;
-    migrated.map_err(|source| StoreError::Migrate { database: file.name(), source })
+    let migrated = MIGRATOR.run_direct(None, &mut connection, false).await;
+    migrated.map_err(|source| StoreError::Migrate { database: file.name(), source })?;
+    connection.close().await.map_err(|source| open_error(file, source))
 }
 
 /// Held until it is dropped. Polled, because a blocking wait could not be given up.
@@ -242,8 +259,11 @@ fn open_error(file: &File, source: sqlx::Error) -> StoreError {
 
 /// SQLite's primary result code, where SQLite gave one. <https://www.sqlite.org/rescode.html>
 fn result_code(error: &sqlx::Error) -> Option<i32> {
-    let error = error.as_database_error()?.try_downcast_ref::<SqliteError>()?;
-    let extended: i32 = error.code()?.parse().ok()?;
+    let error = error.as_database_error()?;
+    if let Some(failed) = error.try_downcast_ref::<on_the_spot::Failed>() {
+        return Some(failed.result_code());
+    }
+    let extended: i32 = error.try_downcast_ref::<SqliteError>()?.code()?.parse().ok()?;
     Some(extended & 0xff)
 }
 

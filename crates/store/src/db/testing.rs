@@ -70,6 +70,7 @@ impl Site {
             Connection::Sqlite(connection) => {
                 connection.execute(sqlx::AssertSqlSafe(statements)).await.unwrap();
             }
+            Connection::SqliteOnTheSpot(connection) => connection.execute_batch(statements).unwrap(),
             Connection::Postgres(connection) => {
                 let words = WORDS.iter().fold(statements.to_owned(), |text, (word, other)| text.replace(word, other));
                 connection.execute(sqlx::AssertSqlSafe(words)).await.unwrap();

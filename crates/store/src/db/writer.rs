@@ -9,6 +9,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::time::Duration;
 
 use countersign_contract::{AuditUnavailable, BoxFuture};
+use tokio::runtime::Handle;
 use tokio::sync::mpsc::error::TrySendError;
 use tokio::sync::{Notify, mpsc};
 use tokio::time::Instant;
@@ -178,7 +179,10 @@ pub(crate) struct Writer {
     requests: mpsc::Receiver<Request>,
     batched: mpsc::Receiver<Draft>,
     shared: Arc<Shared>,
-    session: Session,
+    place: Place,
+    /// `None` while it writes.
+    session: Option<Session>,
+    backlog: Backlog,
     /// When the backlog is to be written; `None` while it is empty.
     due: Option<Instant>,
     /// When the last attempt failed; `None` after one that did not.
@@ -192,7 +196,6 @@ struct Session {
     /// Given up after a failure: the database may or may not have ended the transaction.
     connected: Option<Connected>,
     chain: ChainWriter,
-    backlog: Backlog,
 }
 
 enum Wake {
@@ -220,13 +223,14 @@ impl Writer {
                 // Nothing ever comes to the others.
                 batched: batched.take().unwrap_or_else(|| mpsc::channel(1).1),
                 shared: Arc::clone(&shared),
-                session: Session {
+                session: Some(Session {
                     chain: ChainWriter::new(&place),
                     place: place.clone(),
                     if_missing,
                     connected: connected.take(),
-                    backlog: Backlog::default(),
-                },
+                }),
+                place: place.clone(),
+                backlog: Backlog::default(),
                 due: None,
                 failed_at: None,
             });
@@ -262,7 +266,7 @@ impl Writer {
                     self.take_batched().await;
                 }
                 Some(draft) = self.batched.recv(), if due.is_none() => {
-                    self.session.backlog.push(draft);
+                    self.backlog.push(draft);
                     self.due = Some(Instant::now() + FLUSH_AFTER);
                 }
             }
@@ -271,7 +275,7 @@ impl Writer {
 
     async fn with_those_waiting(&mut self, first: Request) -> Vec<Request> {
         let mut requests = vec![first];
-        if matches!(self.session.place, Place::Server(_)) {
+        if matches!(self.place, Place::Server(_)) {
             return requests;
         }
         // Those who were answered by the last commit are about to ask again; one turn lets them share this one.
@@ -292,7 +296,7 @@ impl Writer {
         let mut drafts = Vec::with_capacity(self.batched.len());
         self.batched.recv_many(&mut drafts, BATCHED_MAX).await;
         for draft in drafts {
-            self.session.backlog.push(draft);
+            self.backlog.push(draft);
         }
     }
 
@@ -307,22 +311,28 @@ impl Writer {
 
     /// In as many transactions as it takes; the requests share the last one.
     async fn write_now(&mut self, requests: Vec<Request>) {
-        for _ in 0..self.session.backlog.full_batches() {
+        for _ in 0..self.backlog.full_batches() {
             if let Err(failure) = self.attempt(Vec::new()).await {
-                return self.fail(&failure).await;
+                return self.fail(&failure);
             }
         }
         match self.attempt(requests).await {
-            Ok(()) if self.session.backlog.is_empty() => self.due = None,
+            Ok(()) if self.backlog.is_empty() => self.due = None,
             Ok(()) => self.due = Some(Instant::now() + FLUSH_AFTER),
-            Err(failure) => self.fail(&failure).await,
+            Err(failure) => self.fail(&failure),
         }
     }
 
     async fn attempt(&mut self, requests: Vec<Request>) -> Result<(), WriteFailure> {
-        let mut meanwhile = Backlog::default();
-        let written = {
-            let mut writing = pin!(self.session.write(requests));
+        let Some(mut session) = self.session.take() else { unreachable!("one attempt at a time") };
+        let (mut backlog, mut meanwhile) = (std::mem::take(&mut self.backlog), Backlog::default());
+        // In a box, because all who wait would carry it along.
+        let work = Box::pin(async move {
+            let written = session.write(&mut backlog, requests).await;
+            (session, backlog, written)
+        });
+        let (session, backlog, written) = {
+            let mut writing = pin!(where_it_may_block(&self.place, work));
             let patience = if self.failed_at.is_none() { STALLED_AFTER } else { Duration::ZERO };
             let mut stalled = pin!(tokio::time::sleep(patience));
             loop {
@@ -334,7 +344,8 @@ impl Writer {
                 }
             }
         };
-        self.session.backlog.append(meanwhile);
+        (self.session, self.backlog) = (Some(session), backlog);
+        self.backlog.append(meanwhile);
         let Committed { answers, effect } = written?;
         if effect == Effect::Changed {
             self.shared.commits.fetch_add(1, Ordering::Relaxed);
@@ -350,21 +361,20 @@ impl Writer {
         Ok(())
     }
 
-    async fn fail(&mut self, failure: &WriteFailure) {
+    fn fail(&mut self, failure: &WriteFailure) {
         self.shared.writable.store(false, Ordering::Relaxed);
         // What one request met, on a server, need not concern the next.
         let passing = matches!(failure, WriteFailure::Database(error) if postgres::is_passing(error));
         self.failed_at = (!passing).then(Instant::now);
         if !self.shared.complained.swap(true, Ordering::Relaxed) {
-            let (cause, retained): (&dyn std::error::Error, _) = (failure, self.session.backlog.entries());
+            let (cause, retained): (&dyn std::error::Error, _) = (failure, self.backlog.entries());
             tracing::error!(error = cause, retained, "the database cannot be written");
         }
         self.retry_later();
-        self.session.disconnect().await;
     }
 
     fn retry_later(&mut self) {
-        self.due = (!self.session.backlog.is_empty()).then(|| Instant::now() + RETRY_AFTER);
+        self.due = (!self.backlog.is_empty()).then(|| Instant::now() + RETRY_AFTER);
     }
 
     async fn finish(mut self) -> u64 {
@@ -372,20 +382,47 @@ impl Writer {
         self.batched.close();
         // To the very end: a caller who has a place in the queue may be about to use it.
         while let Some(draft) = self.batched.recv().await {
-            self.session.backlog.push(draft);
+            self.backlog.push(draft);
         }
         let mut requests = Vec::new();
         self.requests.recv_many(&mut requests, REQUESTS_MAX).await;
-        if !requests.is_empty() || !self.session.backlog.is_empty() {
+        if !requests.is_empty() || !self.backlog.is_empty() {
             self.write_now(requests).await;
         }
-        self.session.disconnect().await;
-        self.session.backlog.entries()
+        if let Some(mut session) = self.session.take() {
+            where_it_may_block(&self.place, async move { session.disconnect().await }).await;
+        }
+        self.backlog.entries()
+    }
+}
+
+/// A statement on SQLite runs in the thread that asks for it, and waits there for the disk and for other processes.
+async fn where_it_may_block<T: Send + 'static>(place: &Place, work: impl Future<Output = T> + Send + 'static) -> T {
+    if matches!(place, Place::Server(_)) {
+        return work.await;
+    }
+    let runtime = Handle::current();
+    match tokio::task::spawn_blocking(move || runtime.block_on(work)).await {
+        Ok(done) => done,
+        Err(error) => match error.try_into_panic() {
+            Ok(panic) => std::panic::resume_unwind(panic),
+            // The runtime ends, and so does whoever waits here.
+            Err(_) => std::future::pending().await,
+        },
     }
 }
 
 impl Session {
-    async fn write(&mut self, requests: Vec<Request>) -> Result<Committed, WriteFailure> {
+    /// Without a connection after a failure.
+    async fn write(&mut self, backlog: &mut Backlog, requests: Vec<Request>) -> Result<Committed, WriteFailure> {
+        let written = self.try_to_write(backlog, requests).await;
+        if written.is_err() {
+            self.disconnect().await;
+        }
+        written
+    }
+
+    async fn try_to_write(&mut self, backlog: &mut Backlog, requests: Vec<Request>) -> Result<Committed, WriteFailure> {
         if let Some(connected) = &self.connected
             && !self.place.is_behind(connected)
         {
@@ -395,7 +432,7 @@ impl Session {
         }
         self.begin().await?;
         let Some(Connected { connection, .. }) = &mut self.connected else { unreachable!("it has just been used") };
-        commit(connection, &mut self.chain, &mut self.backlog, requests).await
+        commit(connection, &mut self.chain, backlog, requests).await
     }
 
     /// Leaves a connection with a transaction.
