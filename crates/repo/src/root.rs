@@ -1,11 +1,11 @@
 //! The root and the way into it. Nothing outside can be opened through it: the kernel resolves every path beneath an
 //! open folder (`openat2` where there is one), so no name is trusted after it was checked.
 
+mod handles;
 mod look;
 
 use std::fs::File;
 use std::io::{self, Read as _};
-use std::os::fd::AsRawFd as _;
 use std::path::{Component, Path, PathBuf};
 use std::sync::Mutex;
 use std::time::SystemTime;
@@ -13,6 +13,7 @@ use std::time::SystemTime;
 use cap_std::ambient_authority;
 use cap_std::fs::{Dir, OpenOptions, OpenOptionsExt as _};
 
+use self::handles::Handles;
 pub(crate) use self::look::{Entry, Look};
 use crate::PathPolicy;
 
@@ -28,6 +29,7 @@ pub struct Root {
     pub(crate) ours: Vec<PathBuf>,
     /// Held by the one who reads without a thread for it.
     at_once: Mutex<()>,
+    handles: Handles,
 }
 
 /// A file that may be read, read.
@@ -60,7 +62,7 @@ impl Root {
         let path = path.canonicalize()?;
         let dir = Dir::open_ambient_dir(&path, ambient_authority())?;
         let ours = ours.iter().map(|place| resolved_as_far_as_it_exists(place)).collect();
-        Ok(Self { dir, path, ours, at_once: Mutex::default() })
+        Ok(Self { dir, path, ours, at_once: Mutex::default(), handles: Handles::default() })
     }
 
     /// Where it lies, without links.
@@ -157,7 +159,7 @@ impl Root {
     /// Asked of the handle itself where the system can be asked; by name otherwise.
     fn resolved(&self, file: &File, path: &str) -> io::Result<PathBuf> {
         if cfg!(target_os = "linux") {
-            return std::fs::read_link(format!("/proc/self/fd/{}", file.as_raw_fd()));
+            return self.handles.place_of(file);
         }
         self.dir.canonicalize(path).map(|inside| self.path.join(inside))
     }

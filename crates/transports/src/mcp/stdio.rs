@@ -3,27 +3,32 @@
 //! No more than so many requests are under way: the rest waits in the pipe. A client that does not read its answers
 //! therefore stops being read, and memory stays where it is.
 
+mod output;
+
 use std::collections::HashMap;
 use std::io;
+use std::panic::AssertUnwindSafe;
 use std::pin::pin;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::task::{Context, Poll, Waker};
 use std::time::Duration;
 
-use bytes::BytesMut;
 use countersign_contract::Caller;
 use countersign_host::Wire;
+use futures_util::FutureExt as _;
 use rmcp::RoleServer;
 use rmcp::model::{ClientNotification, JsonRpcMessage, RequestId};
 use rmcp::service::{QuitReason, RxJsonRpcMessage, ServerInitializeError, TxJsonRpcMessage, serve_server};
 use rmcp::transport::Transport;
 use rmcp::transport::io::stdio_pipes;
 use serde_json::Value;
-use tokio::io::{AsyncBufReadExt as _, AsyncRead, AsyncWrite, AsyncWriteExt as _, BufReader};
-use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc};
+use tokio::io::{AsyncBufReadExt as _, AsyncRead, AsyncWrite, BufReader};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
-use super::direct::{LongMessage, Usual, Written};
+use self::output::{Outgoing, Output, ended, widen};
+use super::direct::{Usual, Written};
 use super::message::{self, Message, Refused, Request};
 use super::{Mcp, Shared};
 
@@ -32,15 +37,8 @@ const MAX_LINE: usize = 16 * 1024 * 1024;
 
 const MAX_IN_FLIGHT: usize = 1024;
 
-/// Answers on their way to the pipe.
-const QUEUED_LINES: usize = 64;
-
-/// Written at once when more than one is waiting.
-const WRITE_AT_ONCE: usize = 256 * 1024;
-
-/// As much as an unprivileged process may have on Linux.
-#[cfg(target_os = "linux")]
-const PIPE_BYTES: usize = 1024 * 1024;
+/// Answers that are ready wait for those behind them up to this size, or until the next request has to be waited for.
+const ANSWER_AT_ONCE: usize = 64 * 1024;
 
 /// For calls that are under way at the end.
 const LAST_CALLS: Duration = Duration::from_secs(5);
@@ -73,12 +71,12 @@ impl Mcp {
         shutdown: impl Future<Output = ()>,
     ) -> io::Result<StdioEnd> {
         let writing = TaskTracker::new();
-        let (lines, queued) = mpsc::channel(QUEUED_LINES);
-        writing.spawn(write_lines(output, queued));
+        let (output, task) = Output::new(output);
+        writing.spawn(task);
         writing.close();
         let calls = TaskTracker::new();
         let direct = Calls { shared: Arc::clone(&self.shared), caller: Arc::clone(&caller), under_way: calls.clone() };
-        let transport = Lines::new(input, lines, direct);
+        let transport = Lines::new(input, output, direct);
         let served = self.serve_messages(transport, caller, shutdown).await;
         self.stop();
         calls.close();
@@ -129,7 +127,9 @@ struct Lines<R> {
     line: Vec<u8>,
     /// Inside a line that is too long, up to its end.
     skipping: bool,
-    output: mpsc::Sender<Outgoing>,
+    output: Output,
+    /// Answers that are lines already.
+    ready: Vec<u8>,
     slots: Arc<Semaphore>,
     /// A slot for the request that is read next.
     slot: Option<OwnedSemaphorePermit>,
@@ -157,22 +157,6 @@ struct Calls {
     under_way: TaskTracker,
 }
 
-/// A line on its way out.
-enum Outgoing {
-    /// With its end.
-    Line(Vec<u8>),
-    /// Without its end.
-    Long(LongMessage),
-}
-
-impl Outgoing {
-    fn line(message: String) -> Self {
-        let mut line = message.into_bytes();
-        line.push(b'\n');
-        Self::Line(line)
-    }
-}
-
 /// What a line turned out to be.
 enum Line {
     /// For the SDK.
@@ -181,12 +165,13 @@ enum Line {
 }
 
 impl<R: AsyncRead + Unpin> Lines<R> {
-    fn new(input: R, output: mpsc::Sender<Outgoing>, calls: Calls) -> Self {
+    fn new(input: R, output: Output, calls: Calls) -> Self {
         Self {
             input: BufReader::with_capacity(64 * 1024, input),
             line: Vec::new(),
             skipping: false,
             output,
+            ready: Vec::new(),
             slots: Arc::new(Semaphore::new(MAX_IN_FLIGHT)),
             slot: None,
             in_flight: Arc::default(),
@@ -278,24 +263,59 @@ impl<R: AsyncRead + Unpin> Lines<R> {
         Usual::legacy(request).map(|usual| (id, usual))
     }
 
-    fn call(&self, id: RequestId, usual: Usual) {
-        let (output, in_flight) = (self.output.clone(), Arc::clone(&self.in_flight));
+    fn call(&mut self, id: RequestId, usual: Usual) {
+        let in_flight = Arc::clone(&self.in_flight);
         let (shared, caller) = (Arc::clone(&self.calls.shared), Arc::clone(&self.calls.caller));
         let cancelled = lock(&in_flight).get(&id).and_then(|slot| slot.cancelled.clone()).unwrap_or_default();
-        self.calls.under_way.spawn(async move {
+        let call = async move {
             let answer = shared.answer_directly(usual, caller, Wire::Stdio, cancelled.clone()).await;
             // Nobody waits any more, and the place may be another's by now.
             if cancelled.is_cancelled() {
-                return;
+                return None;
             }
-            let _slot = lock(&in_flight).remove(&id);
-            let line = match answer.message {
-                Written::Whole(message) => Outgoing::line(message),
-                Written::Long(message) => Outgoing::Long(message),
-            };
-            // Nobody reads any more: the input ends in a moment, too.
-            let _ = output.send(line).await;
+            let slot = lock(&in_flight).remove(&id);
+            Some((answer.message, slot))
+        };
+        // A panic ends this call and nothing else.
+        let mut call = Box::pin(AssertUnwindSafe(call).catch_unwind().map(Result::unwrap_or_default));
+        // A call that waits for nothing is answered on the spot: to hand it to another thread takes longer than many a call.
+        // One that does wait is polled again, as a task of its own.
+        match call.as_mut().poll(&mut Context::from_waker(Waker::noop())) {
+            Poll::Ready(Some((Written::Whole(message), _slot))) => self.ready.append(&mut ended(message)),
+            Poll::Ready(Some(long)) => self.answer_later(std::future::ready(Some(long))),
+            Poll::Ready(None) => {}
+            Poll::Pending => self.answer_later(call),
+        }
+    }
+
+    fn answer_later(&self, call: impl Future<Output = Option<(Written, Option<Slot>)>> + Send + 'static) {
+        let output = self.output.clone();
+        self.calls.under_way.spawn(async move {
+            match call.await {
+                Some((Written::Whole(message), _slot)) => output.answer(ended(message)).await,
+                // Nobody reads any more: the input ends in a moment, too.
+                Some((Written::Long(message), _slot)) => drop(output.send(Outgoing::Long(message)).await),
+                None => {}
+            }
         });
+    }
+
+    /// Whether the next request has to be waited for, or what is ready is enough to be written.
+    fn pauses(&self) -> bool {
+        !self.input.buffer().contains(&b'\n')
+            || (self.slot.is_none() && self.slots.available_permits() == 0)
+            || self.ready.len() >= ANSWER_AT_ONCE
+    }
+
+    /// Hands over what is ready.
+    async fn answer_ready(&mut self) {
+        if self.ready.is_empty() || self.output.write_now(&mut self.ready) {
+            return;
+        }
+        // Dropped while it waits, it has taken nothing.
+        if let Some(place) = self.output.place().await {
+            place.send(Outgoing::Line(std::mem::take(&mut self.ready)));
+        }
     }
 }
 
@@ -313,13 +333,17 @@ impl<R: AsyncRead + Send + Unpin> Transport<RoleServer> for Lines<R> {
             };
             // Before the answer goes out, so that whoever has it may use the id again; the slot only after that.
             let _slot = answered.and_then(|id| lock(&in_flight).remove(id));
-            let sent = output.send(Outgoing::line(line)).await;
-            sent.map_err(|_| io::ErrorKind::BrokenPipe.into())
+            output.send(Outgoing::line(line)).await
         }
     }
 
     async fn receive(&mut self) -> Option<RxJsonRpcMessage<RoleServer>> {
         loop {
+            // Calls that are answered on the spot wait for nothing, and others want their turn.
+            tokio::task::consume_budget().await;
+            if self.pauses() {
+                self.answer_ready().await;
+            }
             if self.slot.is_none() {
                 self.slot = Arc::clone(&self.slots).acquire_owned().await.ok();
             }
@@ -357,6 +381,7 @@ impl<R: AsyncRead + Send + Unpin> Transport<RoleServer> for Lines<R> {
     }
 
     async fn close(&mut self) -> io::Result<()> {
+        self.answer_ready().await;
         Ok(())
     }
 }
@@ -378,56 +403,4 @@ impl<R> Lines<R> {
 
 fn lock(in_flight: &Mutex<InFlight>) -> MutexGuard<'_, InFlight> {
     in_flight.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
-/// A long answer then takes a few writes, and not one for every 64 KiB, each of which waits for the reader to wake up.
-fn widen(output: &io::Stdout) {
-    #[cfg(target_os = "linux")]
-    if rustix::pipe::fcntl_setpipe_size(output, PIPE_BYTES).is_err() {
-        tracing::debug!("stdout is not a pipe, or has to stay as narrow as it is");
-    }
-    #[cfg(not(target_os = "linux"))]
-    let _ = output;
-}
-
-/// Writes lines as they come; those that come together go out together.
-async fn write_lines(mut output: impl AsyncWrite + Unpin, mut lines: mpsc::Receiver<Outgoing>) {
-    let mut pending = BytesMut::new();
-    let mut next = lines.recv().await;
-    while let Some(line) = next.take() {
-        let written = match line {
-            Outgoing::Line(line) => {
-                pending.extend_from_slice(&line);
-                while pending.len() < WRITE_AT_ONCE && next.is_none() {
-                    match lines.try_recv() {
-                        Ok(Outgoing::Line(line)) => pending.extend_from_slice(&line),
-                        Ok(long) => next = Some(long),
-                        Err(_) => break,
-                    }
-                }
-                let written = output.write_all(&pending).await;
-                pending.clear();
-                written
-            }
-            Outgoing::Long(message) => write_long(&mut output, &message).await,
-        };
-        if written.is_err() || output.flush().await.is_err() {
-            // Nobody reads any more; the input ends in a moment, too.
-            return;
-        }
-        if next.is_none() {
-            next = lines.recv().await;
-        }
-    }
-}
-
-async fn write_long(output: &mut (impl AsyncWrite + Unpin), message: &LongMessage) -> io::Result<()> {
-    let mut parts = message.parts().peekable();
-    while let Some(mut part) = parts.next() {
-        if parts.peek().is_none() {
-            part.to_mut().push('\n');
-        }
-        output.write_all(part.as_bytes()).await?;
-    }
-    Ok(())
 }
