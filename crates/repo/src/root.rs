@@ -3,30 +3,37 @@
 
 mod handles;
 mod look;
+mod ours;
 
-use std::fs::File;
+use std::fs::{File, Metadata};
 use std::io::{self, Read as _};
+use std::os::unix::fs::MetadataExt as _;
 use std::path::{Component, Path, PathBuf};
 use std::sync::Mutex;
 use std::time::SystemTime;
 
 use cap_std::ambient_authority;
-use cap_std::fs::{Dir, OpenOptions, OpenOptionsExt as _};
+use cap_std::fs::Dir;
 
-use self::handles::Handles;
+use self::handles::{Handle, Handles};
 pub(crate) use self::look::{Entry, Look};
+use self::ours::Ours;
+pub(crate) use self::ours::{Known, resolved_as_far_as_it_exists};
 use crate::PathPolicy;
 
 /// The longest path that systems take.
 const MAX_PATH_BYTES: usize = 4096;
+
+/// Of a file that a link leads to and that is replaced again and again.
+const ATTEMPTS: usize = 8;
 
 /// The folder whose files tools may see, without those of our own that lie in it.
 #[derive(Debug)]
 pub struct Root {
     pub(crate) dir: Dir,
     pub(crate) path: PathBuf,
-    /// Files and folders that no tool reads, resolved.
-    pub(crate) ours: Vec<PathBuf>,
+    /// Files and folders that no tool reads.
+    pub(crate) ours: Ours,
     /// Held by the one who reads without a thread for it.
     at_once: Mutex<()>,
     handles: Handles,
@@ -61,8 +68,7 @@ impl Root {
     pub fn open(path: &Path, ours: &[PathBuf]) -> io::Result<Self> {
         let path = path.canonicalize()?;
         let dir = Dir::open_ambient_dir(&path, ambient_authority())?;
-        let ours = ours.iter().map(|place| resolved_as_far_as_it_exists(place)).collect();
-        Ok(Self { dir, path, ours, at_once: Mutex::default(), handles: Handles::default() })
+        Ok(Self { dir, path, ours: Ours::new(ours), at_once: Mutex::default(), handles: Handles::default() })
     }
 
     /// Where it lies, without links.
@@ -99,6 +105,10 @@ impl Root {
                 0 => break,
                 count => filled += count,
             }
+            if filled as u64 == length {
+                // There was room for more.
+                break;
+            }
             if filled == bytes.len() {
                 // It grew meanwhile.
                 return None;
@@ -108,60 +118,79 @@ impl Root {
         Some(Ok(Found { bytes, path, modified }))
     }
 
-    /// The file behind the request, if all rules let it through.
+    /// The file behind the request, if all rules let it through. What is refused is never opened.
     fn open_checked(&self, policy: &PathPolicy, request: &str) -> Result<Opened, FileRefused> {
         let path = plain(policy, request)?;
-        let file = self.open_file(&path)?;
-        let about = file.metadata().map_err(FileRefused::Io)?;
-        if !about.is_file() {
-            return Err(FileRefused::NotFound);
-        }
-        self.check_what_it_is(policy, &file, &path)?;
+        let blocked = |component: Component<'_>| policy.blocks(&component.as_os_str().to_string_lossy());
+        let (handle, about) = self.judged(Path::new(&path), |inside| !inside.components().any(blocked))?;
         if about.len() > policy.max_bytes {
             return Err(FileRefused::TooLarge { limit: policy.max_bytes });
         }
+        let file = self.handles.open(&handle).map_err(refused)?;
         Ok(Opened { length: about.len(), modified: about.modified().ok(), file, path })
     }
 
-    fn open_file(&self, path: &str) -> Result<File, FileRefused> {
-        let mut options = OpenOptions::new();
-        // Without waiting for anyone to write into a pipe.
-        let flags = rustix::fs::OFlags::NONBLOCK | rustix::fs::OFlags::NOCTTY;
-        options.read(true).custom_flags(flags.bits().cast_signed());
-        match self.dir.open_with(path, &options) {
-            Ok(file) => Ok(file.into_std()),
-            #[expect(clippy::wildcard_enum_match_arm, reason = "whatever else can go wrong is not the caller's doing")]
-            Err(error) => Err(match error.kind() {
-                io::ErrorKind::PermissionDenied => FileRefused::Denied,
-                io::ErrorKind::NotFound
-                | io::ErrorKind::NotADirectory
-                | io::ErrorKind::IsADirectory
-                | io::ErrorKind::InvalidFilename
-                | io::ErrorKind::InvalidInput => FileRefused::NotFound,
-                // Links that lead in a circle, and sockets and devices without anybody behind them.
-                _ if is_no_file(&error) => FileRefused::NotFound,
-                _ => FileRefused::Io(error),
-            }),
-        }
+    /// A file beneath the root that is none of ours, whatever it is called; a link to it is followed.
+    pub(crate) fn open_any(&self, path: &Path) -> Result<File, FileRefused> {
+        let (handle, _) = self.judged(path, |_| true)?;
+        self.handles.open(&handle).map_err(FileRefused::Io)
     }
 
-    /// The rules again, on where the handle really leads.
-    fn check_what_it_is(&self, policy: &PathPolicy, file: &File, path: &str) -> Result<(), FileRefused> {
-        let found = self.resolved(file, path).map_err(FileRefused::Io)?;
-        let inside = found.strip_prefix(&self.path).map_err(|_| FileRefused::Denied)?;
-        let blocked = |component: Component<'_>| policy.blocks(&component.as_os_str().to_string_lossy());
-        if inside.components().any(blocked) || self.ours.iter().any(|place| found.starts_with(place)) {
+    /// The same outside of the root. Nothing of it may be shown.
+    pub(crate) fn open_outside(&self, path: &Path) -> Result<File, FileRefused> {
+        let handle = Handles::anywhere(path).map_err(refused)?;
+        Self::regular(&handle, &self.ours.now())?;
+        self.handles.open(&handle).map_err(FileRefused::Io)
+    }
+
+    /// A regular file that is none of ours and lies where it is allowed to.
+    fn judged(&self, path: &Path, allowed: impl Fn(&Path) -> bool) -> Result<(Handle, Metadata), FileRefused> {
+        let ours = self.ours.now();
+        if ours.cover(&self.path.join(path)) {
             return Err(FileRefused::Denied);
         }
-        Ok(())
+        for _ in 0..ATTEMPTS {
+            let handle = Handles::beneath(&self.dir, path).map_err(refused)?;
+            let about = Self::regular(&handle, &ours)?;
+            if handle.straight {
+                // The rules were applied to the name, and it lies where its name says.
+                return Ok((handle, about));
+            }
+            let found = self.handles.place_of(&handle, &self.dir, path).map_err(FileRefused::Io)?;
+            // Where it was removed or replaced meanwhile, its name says nothing any more.
+            let still_there =
+                found.symlink_metadata().is_ok_and(|now| (now.dev(), now.ino()) == (about.dev(), about.ino()));
+            if still_there {
+                let inside = found.strip_prefix(&self.path).map_err(|_| FileRefused::Denied)?;
+                let fine = allowed(inside) && !ours.cover(&found);
+                return if fine { Ok((handle, about)) } else { Err(FileRefused::Denied) };
+            }
+        }
+        Err(FileRefused::NotFound)
     }
 
-    /// Asked of the handle itself where the system can be asked; by name otherwise.
-    fn resolved(&self, file: &File, path: &str) -> io::Result<PathBuf> {
-        if cfg!(target_os = "linux") {
-            return self.handles.place_of(file);
+    fn regular(handle: &Handle, ours: &Known) -> Result<Metadata, FileRefused> {
+        let about = handle.file.metadata().map_err(FileRefused::Io)?;
+        if !about.is_file() {
+            return Err(FileRefused::NotFound);
         }
-        self.dir.canonicalize(path).map(|inside| self.path.join(inside))
+        if ours.are(&about) { Err(FileRefused::Denied) } else { Ok(about) }
+    }
+}
+
+#[expect(clippy::wildcard_enum_match_arm, reason = "whatever else can go wrong is not the caller's doing")]
+fn refused(error: io::Error) -> FileRefused {
+    match error.kind() {
+        // The latter is a way out of the root.
+        io::ErrorKind::PermissionDenied | io::ErrorKind::CrossesDevices => FileRefused::Denied,
+        io::ErrorKind::NotFound
+        | io::ErrorKind::NotADirectory
+        | io::ErrorKind::IsADirectory
+        | io::ErrorKind::InvalidFilename
+        | io::ErrorKind::InvalidInput => FileRefused::NotFound,
+        // Links that lead in a circle, and sockets and devices without anybody behind them.
+        _ if is_no_file(&error) => FileRefused::NotFound,
+        _ => FileRefused::Io(error),
     }
 }
 
@@ -196,17 +225,6 @@ pub(crate) fn plain(policy: &PathPolicy, request: &str) -> Result<String, FileRe
     }
     let path = components.join("/");
     if path.is_empty() || path.len() > MAX_PATH_BYTES { Err(FileRefused::NotFound) } else { Ok(path) }
-}
-
-/// A file that is not there yet will be where its folder leads.
-pub(crate) fn resolved_as_far_as_it_exists(place: &Path) -> PathBuf {
-    if let Ok(resolved) = place.canonicalize() {
-        return resolved;
-    }
-    match (place.parent(), place.file_name()) {
-        (Some(folder), Some(name)) => resolved_as_far_as_it_exists(folder).join(name),
-        _ => place.to_owned(),
-    }
 }
 
 fn is_no_file(error: &io::Error) -> bool {

@@ -183,8 +183,8 @@ impl Way<'_> {
     fn check(&self, place: &Path) -> Result<(), WriteRefused> {
         let inside = place.strip_prefix(&self.root.path).map_err(|_| WriteRefused::Denied)?;
         let blocked = |component: Component<'_>| self.policy.blocks(&component.as_os_str().to_string_lossy());
-        let others = self.root.ours.iter().chain(&self.guarded);
-        if inside.components().any(blocked) || others.into_iter().any(|theirs| place.starts_with(theirs)) {
+        let guarded = self.guarded.iter().any(|theirs| place.starts_with(theirs));
+        if inside.components().any(blocked) || guarded || self.root.ours.now().cover(place) {
             return Err(WriteRefused::Denied);
         }
         Ok(())

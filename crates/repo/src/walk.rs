@@ -18,10 +18,11 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use self::folder::{Kind, Listing, list, open_file, open_folder};
+use self::folder::{Kind, Listing, Named, list, open_file, open_folder};
 pub use self::glob::{FileGlob, InvalidGlob};
 use self::queue::Queue;
 use self::rules::Rules;
+use crate::root::Known;
 use crate::{PathPolicy, Root};
 
 /// More threads than this wait for each other; ripgrep stops there, too.
@@ -84,13 +85,14 @@ impl Root {
         stop: &Stop,
         visitor: impl Fn() -> V + Sync,
     ) -> io::Result<Vec<V>> {
-        if self.ours.iter().any(|place| self.path.starts_with(place)) {
+        let ours = self.ours.now();
+        if ours.cover(&self.path) {
             return Ok(Vec::new());
         }
-        let rules = Rules::above(&self.path);
+        let rules = Rules::above(self);
         let threads = std::thread::available_parallelism().map_or(1, usize::from).min(THREADS_MAX);
         let first = Work::Folder { path: self.path.clone(), rules };
-        let walk = Walk { root: self, scope, stop, queue: Queue::new(threads, first), trouble: Mutex::default() };
+        let walk = Walk { root: self, ours, scope, stop, queue: Queue::new(threads, first), trouble: Mutex::default() };
         let visitors = std::thread::scope(|scope| {
             let work = || {
                 let mut worker = Worker { walk: &walk, visitor: visitor() };
@@ -113,6 +115,7 @@ impl Root {
 
 struct Walk<'a> {
     root: &'a Root,
+    ours: Arc<Known>,
     scope: Scope<'a>,
     stop: &'a Stop,
     queue: Queue<Work>,
@@ -156,11 +159,14 @@ impl<V: Visit> Worker<'_, V> {
             // It is gone or not for us; so are the files in it.
             Err(_) => return Ok(()),
         };
-        let rules = rules.with(root, &folder, &path, self.inside(&path), markers);
+        let rules = rules.with(root, &path, self.inside(&path), markers);
         let (mut files, mut folders) = (Vec::new(), Vec::new());
-        for (name, kind) in entries {
+        for Named { name, kind, number } in entries {
             path.push(OsStr::from_bytes(name.as_bytes()));
-            if !self.leaves_out(&path, &name, kind) && !rules.ignore(&path, kind == Kind::Folder) {
+            if !self.leaves_out(&path, &name, kind)
+                && !self.is_ours(&path, number)
+                && !rules.ignore(&path, kind == Kind::Folder)
+            {
                 match kind {
                     Kind::File => files.push(name),
                     Kind::Folder => folders.push(Work::Folder { path: path.clone(), rules: Arc::clone(&rules) }),
@@ -209,9 +215,13 @@ impl<V: Visit> Worker<'_, V> {
             Kind::Folder => excluded.contains(&&*name),
             Kind::File => files.is_some_and(|files| !files.matches(path)),
         };
-        unwanted
-            || policy.blocks(&name)
-            || self.walk.root.ours.iter().any(|place| place.as_os_str() == path.as_os_str())
+        unwanted || policy.blocks(&name)
+    }
+
+    /// By its name, or by what it is: of a file of ours, not even a handle is closed.
+    fn is_ours(&self, path: &Path, number: u64) -> bool {
+        let ours = &self.walk.ours;
+        ours.name(path) || (ours.may_have(number) && path.symlink_metadata().is_ok_and(|about| ours.are(&about)))
     }
 
     /// The path relative to the root; every path here begins with that of the root.

@@ -25,8 +25,16 @@ pub(super) enum Kind {
 #[derive(Debug, Default)]
 pub(super) struct Listing {
     /// By name.
-    pub(super) entries: Vec<(CString, Kind)>,
+    pub(super) entries: Vec<Named>,
     pub(super) markers: Markers,
+}
+
+#[derive(Debug)]
+pub(super) struct Named {
+    pub(super) name: CString,
+    pub(super) kind: Kind,
+    /// Of the file, on its device.
+    pub(super) number: u64,
 }
 
 /// Names in a folder that say how to read it. What they stand for is not known yet.
@@ -93,13 +101,16 @@ pub(super) fn list(folder: &OwnedFd) -> io::Result<Listing> {
             let Ok(about) = statat(folder.as_fd(), name, AtFlags::SYMLINK_NOFOLLOW) else { continue };
             kind = FileType::from_raw_mode(about.st_mode);
         }
-        if kind == FileType::RegularFile {
-            listing.entries.push((name.to_owned(), Kind::File));
+        let kind = if kind == FileType::RegularFile {
+            Kind::File
         } else if kind == FileType::Directory {
-            listing.entries.push((name.to_owned(), Kind::Folder));
-        }
+            Kind::Folder
+        } else {
+            continue;
+        };
+        listing.entries.push(Named { name: name.to_owned(), kind, number: entry.ino() });
     }
-    listing.entries.sort_unstable_by(|(one, _), (other, _)| one.cmp(other));
+    listing.entries.sort_unstable_by(|one, other| one.name.cmp(&other.name));
     Ok(listing)
 }
 
@@ -137,7 +148,7 @@ mod tests {
         fs::create_dir(place.path().join("folder")).unwrap();
         symlink("a", place.path().join(".ignore")).unwrap();
         let Listing { entries, markers } = list(&File::open(place.path()).unwrap().into()).unwrap();
-        let names: Vec<_> = entries.iter().map(|(name, kind)| (name.to_str().unwrap(), *kind)).collect();
+        let names: Vec<_> = entries.iter().map(|entry| (entry.name.to_str().unwrap(), entry.kind)).collect();
         let expected = [(".gitignore", Kind::File), ("a", Kind::File), ("b", Kind::File), ("folder", Kind::Folder)];
         assert_eq!(names, expected);
         assert_eq!(markers, Markers { gitignore: true, ignore: true, ..Markers::default() });

@@ -5,24 +5,17 @@
 
 use std::fs::File;
 use std::io::Read as _;
-use std::os::fd::{AsFd as _, OwnedFd};
-use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use cap_std::fs::OpenOptionsExt as _;
 use ignore::Match;
 use ignore::gitignore::{Gitignore, GitignoreBuilder};
-use rustix::fs::OFlags;
 
-use super::folder::{Markers, open_file};
+use super::folder::Markers;
 use crate::Root;
 
 /// Lists that people keep are a hundred times shorter; what comes after this much is not read.
 const READ_MAX: u64 = 1024 * 1024;
-
-/// A pipe in the place of a file is not waited for.
-const FLAGS: OFlags = OFlags::NONBLOCK.union(OFlags::NOCTTY);
 
 /// The rules of a folder and of those above it. A folder that adds none has its parent's.
 pub(super) struct Rules {
@@ -42,8 +35,8 @@ const GIT: usize = 2;
 
 impl Rules {
     /// What holds for the root because of where it lies. The user's own rules are relative to it.
-    pub(super) fn above(root: &Path) -> Arc<Self> {
-        let (global, _errors) = GitignoreBuilder::new(root).build_global();
+    pub(super) fn above(root: &Root) -> Arc<Self> {
+        let (global, _errors) = GitignoreBuilder::new(&root.path).build_global();
         let mut rules = Arc::new(Self {
             above: None,
             here: std::array::from_fn(|_| Gitignore::empty()),
@@ -51,11 +44,11 @@ impl Rules {
             in_repository: false,
             global: Arc::new(global),
         });
-        let folders: Vec<_> = root.ancestors().skip(1).collect();
+        let folders: Vec<_> = root.path.ancestors().skip(1).collect();
         for folder in folders.into_iter().rev() {
-            let read = |name: &str| compiled(folder, ambient(&folder.join(name)));
+            let read = |name: &str| compiled(folder, outside(root, &folder.join(name)));
             let git = folder.join(".git").metadata().ok();
-            let exclude = git.as_ref().and_then(|_| exclude_file(folder)).and_then(|file| ambient(&file));
+            let exclude = git.as_ref().and_then(|_| exclude_file(root, folder)).and_then(|file| outside(root, &file));
             let here = [read(".rgignore"), read(".ignore"), read(".gitignore"), compiled(folder, exclude)];
             rules = rules.and(here, git.is_some() || folder.join(".jj").exists());
         }
@@ -63,19 +56,12 @@ impl Rules {
     }
 
     /// With those of an open folder of the tree.
-    pub(super) fn with(
-        self: &Arc<Self>,
-        root: &Root,
-        folder: &OwnedFd,
-        path: &Path,
-        inside: &Path,
-        markers: Markers,
-    ) -> Arc<Self> {
+    pub(super) fn with(self: &Arc<Self>, root: &Root, path: &Path, inside: &Path, markers: Markers) -> Arc<Self> {
         if markers == Markers::default() {
             return Arc::clone(self);
         }
         let read = |there: bool, name: &str| {
-            let text = there.then(|| in_folder(root, folder, inside, name)).flatten();
+            let text = there.then(|| beneath(root, &inside.join(name))).flatten();
             compiled(path, text)
         };
         let exclude = markers.git.then(|| excluded(root, path, inside)).flatten();
@@ -131,32 +117,25 @@ fn compiled(folder: &Path, text: Option<Vec<u8>>) -> Gitignore {
     builder.build().unwrap_or_else(|_| Gitignore::empty())
 }
 
-/// A list in a folder of the tree; a link is followed while it stays in the tree.
-fn in_folder(root: &Root, folder: &OwnedFd, inside: &Path, name: &str) -> Option<Vec<u8>> {
-    let file = std::ffi::CString::new(name).ok().map(|name| open_file(folder.as_fd(), &name))?;
-    contents(file.ok().or_else(|| beneath(root, &inside.join(name)))?)
-}
-
 /// `.git/info/exclude`, wherever that is.
 fn excluded(root: &Root, path: &Path, inside: &Path) -> Option<Vec<u8>> {
     let git = inside.join(".git");
     if root.dir.metadata(&git).is_ok_and(|about| about.is_dir()) {
-        return contents(beneath(root, &git.join("info/exclude"))?);
+        return beneath(root, &git.join("info/exclude"));
     }
-    ambient(&exclude_file(path)?)
+    outside(root, &exclude_file(root, path)?)
 }
 
-fn beneath(root: &Root, inside: &Path) -> Option<File> {
-    let mut options = cap_std::fs::OpenOptions::new();
-    options.read(true).custom_flags(FLAGS.bits().cast_signed());
-    root.dir.open_with(inside, &options).ok().map(cap_std::fs::File::into_std)
+/// A list in the tree; a link is followed while it stays there.
+fn beneath(root: &Root, inside: &Path) -> Option<Vec<u8>> {
+    contents(root.open_any(inside).ok()?)
 }
 
 /// The list of a repository that is not for committing. A worktree shares that of the repository it belongs to.
-fn exclude_file(folder: &Path) -> Option<PathBuf> {
+fn exclude_file(root: &Root, folder: &Path) -> Option<PathBuf> {
     let git = folder.join(".git");
     let line = |file: &Path| {
-        let text = String::from_utf8(ambient(file)?).ok()?;
+        let text = String::from_utf8(outside(root, file)?).ok()?;
         text.lines().next().map(str::to_owned)
     };
     let home = match line(&git) {
@@ -171,18 +150,11 @@ fn exclude_file(folder: &Path) -> Option<PathBuf> {
 }
 
 /// A file outside of the tree: lists that lie above it or belong to the user. Nothing of them is ever shown.
-fn ambient(path: &Path) -> Option<Vec<u8>> {
-    // Asked before it is opened: to open a device can do something.
-    if !path.metadata().ok()?.is_file() {
-        return None;
-    }
-    contents(File::options().read(true).custom_flags(FLAGS.bits().cast_signed()).open(path).ok()?)
+fn outside(root: &Root, path: &Path) -> Option<Vec<u8>> {
+    contents(root.open_outside(path).ok()?)
 }
 
 fn contents(file: File) -> Option<Vec<u8>> {
-    if !file.metadata().ok()?.is_file() {
-        return None;
-    }
     let mut text = Vec::new();
     file.take(READ_MAX).read_to_end(&mut text).ok()?;
     Some(text)

@@ -1,0 +1,150 @@
+//! What no tool sees wherever it lies: data folder, log, configuration. By name, as configured and where links lead now,
+//! and by what it is, because a file can have several names.
+
+use std::fs::{self, Metadata};
+use std::os::unix::fs::MetadataExt as _;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+/// A link to the configuration is pointed elsewhere, a database gets a new log: both are known after this long.
+const LOOK_AGAIN: Duration = Duration::from_secs(1);
+
+/// Files of one folder that are known by what they are; ours have a dozen.
+const FILES_MAX: usize = 1000;
+
+#[derive(Debug)]
+pub(crate) struct Ours {
+    named: Vec<PathBuf>,
+    known: Mutex<(Instant, Arc<Known>)>,
+}
+
+/// As it was a moment ago.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(crate) struct Known {
+    /// Resolved. What was ours once stays so: a configuration that is no longer in use still has its secrets.
+    places: Vec<PathBuf>,
+    /// Device and number.
+    files: Vec<(u64, u64)>,
+}
+
+impl Ours {
+    pub(super) fn new(named: &[PathBuf]) -> Self {
+        let known = Arc::new(Known::default().and_now(named));
+        Self { named: named.to_vec(), known: Mutex::new((Instant::now(), known)) }
+    }
+
+    pub(crate) fn now(&self) -> Arc<Known> {
+        let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
+        if known.0.elapsed() >= LOOK_AGAIN {
+            *known = (Instant::now(), Arc::new(known.1.and_now(&self.named)));
+        }
+        Arc::clone(&known.1)
+    }
+}
+
+impl Known {
+    fn and_now(&self, named: &[PathBuf]) -> Self {
+        let mut places = self.places.clone();
+        for place in named.iter().flat_map(|place| [as_named(place), resolved_as_far_as_it_exists(place)]) {
+            if !places.contains(&place) {
+                places.push(place);
+            }
+        }
+        let files = places.iter().flat_map(|place| files_at(place)).collect();
+        Self { places, files }
+    }
+
+    /// Whether the place is ours, or lies in a folder of ours. Its folder is free of links.
+    pub(crate) fn cover(&self, place: &Path) -> bool {
+        self.places.iter().any(|ours| place.starts_with(ours))
+    }
+
+    /// Whether the place itself is one that was named.
+    pub(crate) fn name(&self, place: &Path) -> bool {
+        self.places.iter().any(|ours| ours.as_os_str() == place.as_os_str())
+    }
+
+    /// Under whatever name.
+    pub(crate) fn are(&self, about: &Metadata) -> bool {
+        self.files.contains(&identity(about))
+    }
+
+    /// Whether one of ours may be behind the number; another device has the same ones.
+    pub(crate) fn may_have(&self, number: u64) -> bool {
+        self.files.iter().any(|(_, ours)| *ours == number)
+    }
+}
+
+/// The file, or those in the folder.
+fn files_at(place: &Path) -> Vec<(u64, u64)> {
+    match fs::metadata(place) {
+        Ok(about) if about.is_file() => vec![identity(&about)],
+        Ok(about) if about.is_dir() => {
+            let entries = fs::read_dir(place).into_iter().flatten().take(FILES_MAX).filter_map(Result::ok);
+            let found = entries.filter_map(|entry| entry.metadata().ok());
+            found.filter(Metadata::is_file).map(|about| identity(&about)).collect()
+        }
+        Ok(_) | Err(_) => Vec::new(),
+    }
+}
+
+fn identity(about: &Metadata) -> (u64, u64) {
+    (about.dev(), about.ino())
+}
+
+/// The name itself, in the folder that it really lies in.
+fn as_named(place: &Path) -> PathBuf {
+    match (place.parent(), place.file_name()) {
+        (Some(folder), Some(name)) => {
+            let folder = if folder.as_os_str().is_empty() { Path::new(".") } else { folder };
+            resolved_as_far_as_it_exists(folder).join(name)
+        }
+        _ => place.to_owned(),
+    }
+}
+
+/// A file that is not there yet will be where its folder leads.
+pub(crate) fn resolved_as_far_as_it_exists(place: &Path) -> PathBuf {
+    if let Ok(resolved) = place.canonicalize() {
+        return resolved;
+    }
+    match (place.parent(), place.file_name()) {
+        (Some(folder), Some(name)) => resolved_as_far_as_it_exists(folder).join(name),
+        _ => place.to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+    use std::os::unix::fs::symlink;
+
+    use super::Known;
+
+    #[test]
+    fn what_was_named_is_known_by_name_by_place_and_by_what_it_is() {
+        let folder = tempfile::tempdir().unwrap();
+        let at = |name: &str| folder.path().canonicalize().unwrap().join(name);
+        fs::create_dir(at("data")).unwrap();
+        for file in ["data/db", "one.yaml", "two.yaml"] {
+            fs::write(at(file), "").unwrap();
+        }
+        symlink("one.yaml", at("link.yaml")).unwrap();
+        fs::hard_link(at("data/db"), at("other")).unwrap();
+        let named = [at("data"), at("link.yaml"), at("not-there/log")];
+
+        let known = Known::default().and_now(&named);
+        for ours in ["data", "data/db", "data/deep/er", "link.yaml", "one.yaml", "not-there/log"] {
+            assert!(known.cover(&at(ours)), "{ours}");
+        }
+        assert!(!known.cover(&at("two.yaml")) && !known.cover(&at("database")));
+        assert!(known.are(&fs::metadata(at("other")).unwrap()));
+
+        fs::remove_file(at("link.yaml")).unwrap();
+        symlink("two.yaml", at("link.yaml")).unwrap();
+        let known = known.and_now(&named);
+        assert!(known.cover(&at("two.yaml")) && known.cover(&at("one.yaml")));
+        assert_eq!(known, known.and_now(&named));
+    }
+}

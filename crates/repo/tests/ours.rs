@@ -1,0 +1,113 @@
+//! Files of our own: never shown, whatever happens to them meanwhile, and left alone even by what is refused. A process
+//! that closes any handle on a file loses all its locks on it, and SQLite's are what keeps a database whole.
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on ends")]
+
+use std::fs::{self, File};
+use std::os::unix::fs::{MetadataExt as _, symlink};
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use countersign_repo::{Case, FileRefused, ParentRule, PathPolicy, Pattern, Places, Root, Sandbox, Scope, Stop};
+use rustix::fs::{FlockOperation, fcntl_lock};
+
+const POLICY: PathPolicy = PathPolicy { blocked: &[], parents: ParentRule::Component, max_bytes: 1024 };
+
+#[test]
+#[cfg(target_os = "linux")]
+fn what_is_refused_keeps_its_locks() {
+    let (folder, _) = tree();
+    let at = |name: &str| folder.path().join(name);
+    let database = File::options().read(true).write(true).open(at("data/db")).unwrap();
+    fcntl_lock(&database, FlockOperation::LockExclusive).unwrap();
+    let number = database.metadata().unwrap().ino();
+    assert!(is_locked(number));
+
+    symlink("data/db", at("link")).unwrap();
+    fs::hard_link(at("data/db"), at("other")).unwrap();
+    // Lists of what to ignore are read on every walk.
+    symlink("data/db", at(".ignore")).unwrap();
+    fs::hard_link(at("data/db"), at(".gitignore")).unwrap();
+    symlink("data/db", at(".git")).unwrap();
+    let root = Root::open(folder.path(), &[at("data"), at("conf.yaml")]).unwrap();
+    for name in ["data/db", "link", "other", ".ignore", ".gitignore"] {
+        for refused in [root.read(&POLICY, name), root.read_at_once(&POLICY, name).unwrap()] {
+            assert!(matches!(refused, Err(FileRefused::Denied)), "{name}: {refused:?}");
+            assert!(is_locked(number), "{name}");
+        }
+    }
+    let scope = Scope { policy: &POLICY, excluded: &[], files: None };
+    let pattern = Pattern::new("secret", Case::Sensitive).unwrap();
+    let found = root.grep(scope, &pattern, 10, &Stop::default()).unwrap();
+    assert_eq!(found.occurrences.iter().map(|one| one.file.as_str()).collect::<Vec<_>>(), ["plain"]);
+    assert!(is_locked(number), "after a walk");
+    let places = Places { root: at(""), hidden: vec![at("data")], guarded: Vec::new(), notes: at("notes") };
+    let sandbox = Sandbox::new(places);
+    for name in ["data/db", "link", "other"] {
+        assert!(matches!(sandbox.read(&POLICY, name), Err(FileRefused::Denied)), "{name}");
+    }
+    assert!(is_locked(number), "after a sandbox");
+}
+
+/// Saved by writing another file and renaming it, as editors do.
+#[test]
+fn a_configuration_is_not_shown_while_it_is_saved() {
+    let (folder, root) = tree();
+    let at = |name: &str| folder.path().join(name);
+    symlink("conf.yaml", at("link")).unwrap();
+    let done = AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            while !done.load(Ordering::Relaxed) {
+                fs::write(at("data/new"), "secret").unwrap();
+                fs::rename(at("data/new"), at("conf.yaml")).unwrap();
+            }
+        });
+        let shown = (0..20_000).flat_map(|_| ["conf.yaml", "link"]).find(|name| root.read(&POLICY, name).is_ok());
+        done.store(true, Ordering::Relaxed);
+        assert_eq!(shown, None);
+    });
+    assert!(root.read(&POLICY, "plain").is_ok());
+}
+
+#[test]
+fn a_link_that_is_pointed_elsewhere_takes_its_secrecy_along() {
+    let (folder, _) = tree();
+    let at = |name: &str| folder.path().join(name);
+    fs::write(at("conf-2.yaml"), "secret").unwrap();
+    symlink("conf.yaml", at("active")).unwrap();
+    let root = Root::open(folder.path(), &[at("active")]).unwrap();
+    assert!(root.read(&POLICY, "conf-2.yaml").is_ok(), "not in use");
+
+    symlink("conf-2.yaml", at("next")).unwrap();
+    fs::rename(at("next"), at("active")).unwrap();
+    assert!(root.read(&POLICY, "active").is_err());
+    // What links lead to is asked anew after a second.
+    std::thread::sleep(std::time::Duration::from_millis(1100));
+    for name in ["active", "conf-2.yaml", "conf.yaml"] {
+        assert!(matches!(root.read(&POLICY, name), Err(FileRefused::Denied)), "{name}");
+    }
+}
+
+/// `plain` may be read; `data` and `conf.yaml` are ours.
+fn tree() -> (tempfile::TempDir, Root) {
+    let folder = tempfile::tempdir().unwrap();
+    let at = |name: &str| -> PathBuf { folder.path().join(name) };
+    fs::create_dir(at("data")).unwrap();
+    for name in ["plain", "data/db", "conf.yaml"] {
+        fs::write(at(name), "secret").unwrap();
+    }
+    let root = Root::open(folder.path(), &[at("data"), at("conf.yaml")]).unwrap();
+    (folder, root)
+}
+
+/// By this process; other tests have other files.
+fn is_locked(number: u64) -> bool {
+    let (locks, me) = (fs::read_to_string(Path::new("/proc/locks")).unwrap(), std::process::id().to_string());
+    let number = format!(":{number}");
+    locks.lines().any(|line| {
+        let fields: Vec<&str> = line.split_whitespace().collect();
+        fields.get(1) == Some(&"POSIX")
+            && fields.get(4) == Some(&me.as_str())
+            && fields.get(5).is_some_and(|file| file.ends_with(&number))
+    })
+}
