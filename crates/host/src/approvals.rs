@@ -95,6 +95,9 @@ impl People {
             let error = "The arguments are too large for a person to look at, so the call cannot be approved";
             return Err(Rejection::new(Code::TooLarge, error).into());
         }
+        if let Some(held) = self.declined(ctx, policy).await? {
+            return Err(denied(&held).into());
+        }
         let held = match self.held.claim(call.clone()).await.map_err(unavailable)? {
             Standing::Approved(id) => return Ok(id),
             Standing::Denied(held) => return Err(denied(&held).into()),
@@ -106,6 +109,28 @@ impl People {
             return self.ask(ctx, call, &held).await;
         }
         Err(self.required(&held).into())
+    }
+
+    /// The call that a client declines by this repetition of it. Looked at first: it may have been approved elsewhere since,
+    /// and a no is a no. The state is sealed for this very call, so the id in it is that of its question.
+    async fn declined(&self, ctx: &CallContext, policy: Approval) -> Result<Option<HeldCall>, ToolError> {
+        let kept = ctx.client.state().filter(|_| policy == Approval::Client && ctx.client.repeats());
+        let Some(id) = kept.and_then(|state| state.get("approval")?.as_str()?.parse::<ApprovalId>().ok()) else {
+            return Ok(None);
+        };
+        let name = id.to_string();
+        let question = Question::Form { message: String::new(), schema: json!({"type": "object"}) };
+        // Nothing is asked: there is an answer with the call, or there is none.
+        let said = ctx.client.ask(Questions::from([(name.clone(), question)]), None).await;
+        if said.ok().and_then(|answers| decision(&answers, &name)) != Some(Decision::Deny) {
+            return Ok(None);
+        }
+        match self.held.decide(id, Decision::Deny, Decider::Client).await {
+            Ok(held) => Ok(Some(held)),
+            // Denied, used or gone already: what holds for the call is on record.
+            Err(NotDecided::NotPending(_) | NotDecided::Unknown) => Ok(None),
+            Err(NotDecided::Unavailable(_) | NotDecided::OwnCall) => Err(unavailable(HeldCallsUnavailable)),
+        }
     }
 
     /// The person at the client. Whoever decides meanwhile elsewhere decides, too.

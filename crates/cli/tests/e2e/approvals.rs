@@ -185,6 +185,21 @@ fn a_modern_client_asks_and_calls_again() {
 }
 
 #[test]
+fn a_modern_clients_no_is_a_no_whatever_was_decided_elsewhere() {
+    let env = TestEnv::new();
+    let server = env.serve();
+    let asked = prompted(&server, &entry("no"), None);
+    let id = asked["inputRequests"].as_object().unwrap().keys().next().unwrap();
+    env.json(&["approvals", "approve", id, "--json"]);
+    let declined = json!({"responses": {id: {"action": "decline"}}, "state": asked["requestState"]});
+    for said in [Some(declined), None] {
+        let denied = prompted(&server, &entry("no"), said);
+        assert_eq!(denied["structuredContent"]["code"], "APPROVAL_DENIED", "{denied}");
+    }
+    assert_eq!(memory(&env), None);
+}
+
+#[test]
 fn an_older_client_is_asked_at_once() {
     let env = TestEnv::new();
     for (action, code) in
