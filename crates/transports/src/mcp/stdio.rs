@@ -309,12 +309,8 @@ impl<R: AsyncRead + Unpin> Lines<R> {
 
     /// Hands over what is ready.
     async fn answer_ready(&mut self) {
-        if self.ready.is_empty() || self.output.write_now(&mut self.ready) {
-            return;
-        }
-        // Dropped while it waits, it has taken nothing.
-        if let Some(place) = self.output.place().await {
-            place.send(Outgoing::Line(std::mem::take(&mut self.ready)));
+        if !self.ready.is_empty() && !self.output.write_now(&mut self.ready) {
+            self.output.queue(&mut self.ready).await;
         }
     }
 }

@@ -73,9 +73,14 @@ impl Output {
         self.lines.send(line).await.map_err(|_| io::ErrorKind::BrokenPipe.into())
     }
 
-    /// A place in the queue, for whoever may be dropped while it waits for one.
-    pub(super) async fn place(&self) -> Option<mpsc::Permit<'_, Outgoing>> {
-        self.lines.reserve().await.ok()
+    /// Answers that the pipe does not take now; they are as long as many a queue, so they wait until it is empty. Dropped while
+    /// it waits, it has taken nothing.
+    pub(super) async fn queue(&self, lines: &mut Vec<u8>) {
+        // Nobody reads any more: the input ends in a moment, too.
+        let Ok(mut places) = self.lines.reserve_many(self.lines.max_capacity()).await else { return };
+        if let Some(place) = places.next() {
+            place.send(Outgoing::Line(std::mem::take(lines)));
+        }
     }
 
     /// Lines that are in no order with others; on the spot if that is possible.
