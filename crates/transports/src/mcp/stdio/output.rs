@@ -77,7 +77,7 @@ impl Output {
     /// it waits, it has taken nothing.
     pub(super) async fn queue(&self, lines: &mut Vec<u8>) {
         // Nobody reads any more: the input ends in a moment, too.
-        let Ok(mut places) = self.lines.reserve_many(self.lines.max_capacity()).await else { return };
+        let Ok(mut places) = self.lines.reserve_many(self.lines.max_capacity()).await else { return lines.clear() };
         if let Some(place) = places.next() {
             place.send(Outgoing::Line(std::mem::take(lines)));
         }
