@@ -4,6 +4,8 @@
 mod http;
 mod sse;
 mod stdio;
+#[cfg(test)]
+pub(crate) mod toy;
 
 use std::sync::Arc;
 
@@ -40,6 +42,11 @@ pub enum LinkError {
     Over(String),
     #[error("the server cannot be reached: {0}")]
     Unreachable(String),
+    /// Nobody can be reached there any more, by whatever request.
+    #[error("nobody is there: {0}")]
+    Nobody(String),
+    #[error("the server does not know the session any more")]
+    Forgotten,
     #[error("the server answers with status {0}")]
     Status(u16),
     #[error("the server sends more than anybody needs: {0}")]
@@ -131,7 +138,7 @@ impl Link {
     pub(crate) fn ending(&self) -> Option<String> {
         match self {
             Self::Stdio(link) => link.ending(),
-            Self::Http(_) => None,
+            Self::Http(link) => link.ending(),
         }
     }
 

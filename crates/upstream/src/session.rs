@@ -192,7 +192,9 @@ impl Inner {
                     self.server = found;
                     return Ok(());
                 }
-                Err(CallFailure::Link(error)) if matches!(error, LinkError::Over(_) | LinkError::Start(_)) => {
+                Err(CallFailure::Link(error))
+                    if matches!(error, LinkError::Over(_) | LinkError::Start(_) | LinkError::Nobody(_)) =>
+                {
                     return Err(error.into());
                 }
                 Ok(_) | Err(_) => {}
@@ -284,7 +286,7 @@ impl Inner {
     }
 
     fn gone(&self) -> CallFailure {
-        LinkError::Over(self.link.ending().unwrap_or_else(|| "the server is gone".to_owned())).into()
+        LinkError::Over(self.link.ending().unwrap_or_else(|| "the server went away".to_owned())).into()
     }
 
     fn declares(&self, capability: &str) -> bool {
@@ -409,9 +411,10 @@ impl Session {
         }
     }
 
-    /// Resolves when the server is gone.
-    pub async fn ended(&self) {
+    /// Resolves when the server is gone; answers why.
+    pub async fn ended(&self) -> CallFailure {
         self.inner.ended.cancelled().await;
+        self.inner.gone()
     }
 
     pub fn close(&self) {

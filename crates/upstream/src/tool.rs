@@ -129,8 +129,8 @@ pub(crate) fn failure(server: &ServerName, failure: CallFailure) -> ToolError {
         CallFailure::Link(error) => {
             tracing::warn!(%server, %error, "a call did not come through");
             let code = match error {
-                LinkError::Unreachable(_) | LinkError::Status(_) => Code::NetworkError,
-                LinkError::Start(_) | LinkError::Over(_) => Code::Unavailable,
+                LinkError::Unreachable(_) | LinkError::Nobody(_) | LinkError::Status(_) => Code::NetworkError,
+                LinkError::Start(_) | LinkError::Over(_) | LinkError::Forgotten => Code::Unavailable,
                 LinkError::Garbled(_) | LinkError::TooMuch(_) => Code::UpstreamError,
             };
             Rejection::new(code, format!("The server `{server}` did not answer")).into()

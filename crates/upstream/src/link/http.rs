@@ -2,6 +2,7 @@
 //! JSON or as a stream of events. Redirects are not followed: the headers are for this server alone.
 
 mod client;
+mod forgotten;
 mod streams;
 
 use std::collections::BTreeMap;
@@ -33,6 +34,8 @@ struct Shared {
     headers: HeaderMap,
     surroundings: Surroundings,
     agreed: Mutex<Agreed>,
+    /// Why it is over.
+    ending: Mutex<Option<LinkError>>,
 }
 
 #[derive(Debug, Clone, Default)]
@@ -56,8 +59,12 @@ impl HttpLink {
             map.insert(name, value);
         }
         let client = Client::new(url, &mut map)?;
-        let shared = Shared { client, headers: map, surroundings, agreed: Mutex::default() };
+        let shared = Shared { client, headers: map, surroundings, agreed: Mutex::default(), ending: Mutex::default() };
         Ok(Self { shared: Arc::new(shared) })
+    }
+
+    pub(super) fn ending(&self) -> Option<String> {
+        self.shared.ending.lock().unwrap_or_else(PoisonError::into_inner).as_ref().map(ToString::to_string)
     }
 
     pub(super) fn agree(&self, version: &str) {
@@ -87,11 +94,16 @@ impl HttpLink {
             exchanged = self.shared.exchange(message, Some(id), headers) => exchanged,
             () = self.shared.surroundings.ended.cancelled() => return Err(LinkError::Over("closed by us".to_owned())),
         };
-        let missing = || LinkError::Over("the server ended its answer without one".to_owned());
-        // Whatever went wrong concerns this request alone, and the server may well be there for the next.
-        exchanged
-            .and_then(|answer| answer.ok_or_else(missing))
-            .map_err(|error| LinkError::Unreachable(error.to_string()))
+        let missing = || LinkError::Unreachable("the server ended its answer without one".to_owned());
+        exchanged.and_then(|answer| answer.ok_or_else(missing)).map_err(|error| match error {
+            LinkError::Nobody(_) | LinkError::Forgotten | LinkError::Unreachable(_) => error,
+            // Whatever else went wrong concerns this request alone, and the server may well be there for the next.
+            LinkError::Start(_)
+            | LinkError::Over(_)
+            | LinkError::Status(_)
+            | LinkError::TooMuch(_)
+            | LinkError::Garbled(_) => LinkError::Unreachable(error.to_string()),
+        })
     }
 
     /// Something that has no answer.
@@ -121,6 +133,15 @@ impl Shared {
         self.agreed().session.is_some()
     }
 
+    /// Ends it all where there is nobody to go on with.
+    fn noted(&self, error: LinkError) -> LinkError {
+        if matches!(error, LinkError::Nobody(_) | LinkError::Forgotten) {
+            self.ending.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert_with(|| error.clone());
+            self.surroundings.ended.cancel();
+        }
+        error
+    }
+
     /// Gives the answer, if there is to be one and it came.
     async fn exchange(
         &self,
@@ -135,7 +156,8 @@ impl Shared {
             }
         }
         let body = serde_json::to_vec(&message).map_err(|error| LinkError::Garbled(error.to_string()))?;
-        let mut response = self.client.post(headers, body).await?;
+        let in_session = headers.contains_key(SESSION);
+        let mut response = self.client.post(headers, body).await.map_err(|error| self.noted(error))?;
         if let Some(session) = response.headers.get(SESSION) {
             self.agreed.lock().unwrap_or_else(PoisonError::into_inner).session = Some(session.clone());
         }
@@ -145,12 +167,16 @@ impl Shared {
             response.next_piece().await?;
             return Ok(None);
         }
-        match kind(&response).as_str() {
+        let answer = match kind(&response).as_str() {
             // Errors of the protocol come with a status of their own, and say more than it.
             "application/json" => self.json(response, id).await,
             EVENTS if status.is_success() => Box::pin(self.answer_in(response, id)).await,
             _ => Err(LinkError::Status(status.as_u16())),
+        };
+        if in_session && !status.is_success() && Box::pin(self.is_forgotten(status, &answer)).await {
+            return Err(self.noted(LinkError::Forgotten));
         }
+        answer
     }
 
     fn headers_for(&self, message: &Message) -> HeaderMap {

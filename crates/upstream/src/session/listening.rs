@@ -9,7 +9,7 @@ use tokio::time::Instant;
 
 use super::waiting::Waiting;
 use super::{CallFailure, Errand, Inner, Said};
-use crate::link::{Came, LinkError, Listener, Message};
+use crate::link::{Came, Listener, Message};
 
 /// Before a server that ended a subscription is asked for it again.
 const PAUSE: Duration = Duration::from_secs(2);
@@ -102,8 +102,13 @@ pub(super) async fn reply(session: Weak<Inner>, mut replies: mpsc::Receiver<Mess
 
 /// In the modern era a server says nothing that it was not asked to say.
 pub(super) async fn subscribe(session: Weak<Inner>) {
+    let mut missed = false;
     loop {
         let Some(session) = session.upgrade() else { return };
+        if std::mem::take(&mut missed) {
+            // Nobody heard what changed meanwhile, and who answers now may be another.
+            session.said.lists_changed.notify_one();
+        }
         let watched = session.watched.lock().unwrap_or_else(PoisonError::into_inner).clone();
         let mut wanted = Map::new();
         for (capability, key) in
@@ -132,8 +137,8 @@ pub(super) async fn subscribe(session: Weak<Inner>) {
         match answer {
             // It does not know how.
             Err(CallFailure::Refused { .. }) => return,
-            Err(CallFailure::Link(LinkError::Over(_))) if ended.is_cancelled() => return,
-            Ok(_) | Err(_) => {}
+            Err(CallFailure::Link(_)) if ended.is_cancelled() => return,
+            Ok(_) | Err(_) => missed = true,
         }
         tokio::select! {
             () = tokio::time::sleep(PAUSE) => {}
