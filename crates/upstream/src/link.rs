@@ -119,10 +119,7 @@ impl Link {
     pub(crate) async fn send(&self, message: Message) -> Result<(), LinkError> {
         match self {
             Self::Stdio(link) => link.send(&message).await,
-            Self::Http(link) => {
-                link.send(message);
-                Ok(())
-            }
+            Self::Http(link) => link.send(message).await,
         }
     }
 
@@ -130,7 +127,7 @@ impl Link {
     pub(crate) fn try_send(&self, message: Message) {
         match self {
             Self::Stdio(link) => link.try_send(&message),
-            Self::Http(link) => link.send(message),
+            Self::Http(link) => link.try_send(message),
         }
     }
 

@@ -182,3 +182,48 @@ fn what_a_server_has_is_looked_at_again_when_it_was_not_listened_to() {
         assert_eq!((now.restarts, listened.get()), (0, 2));
     });
 }
+
+/// What nobody waits for must not take what others need.
+#[test]
+fn a_server_that_takes_no_answers_gets_few_of_them() {
+    on_one_thread(async {
+        let pings: Vec<Value> = (0..400).map(|id| json!({"jsonrpc": "2.0", "id": id, "method": "ping"})).collect();
+        let toy = Toy::start(0, move |asked| match asked.method.as_str() {
+            "GET" => Answer::events(&pings),
+            "" => Answer::never(),
+            _ => legacy(asked, "one").unwrap(),
+        });
+        let toy = toy.await;
+        let fleet = fleet(&toy);
+        ready(&fleet).await;
+        for _ in 0..20 {
+            call(&fleet).await.unwrap();
+            tokio::time::sleep(Duration::from_millis(10)).await;
+        }
+        assert!(toy.open.get().1 <= 12, "{:?}", toy.open.get());
+    });
+}
+
+#[test]
+fn an_answer_that_is_not_taken_is_given_up() {
+    on_one_thread(async {
+        let asks = json!({"jsonrpc": "2.0", "id": 1, "method": "ping"});
+        let toy = Toy::start(0, move |asked| match asked.method.as_str() {
+            "GET" => Answer::events(std::slice::from_ref(&asks)),
+            "" => Answer::never(),
+            _ => legacy(asked, "one").unwrap(),
+        });
+        let toy = toy.await;
+        let fleet = fleet(&toy);
+        ready(&fleet).await;
+        let begun = Instant::now();
+        while toy.open.get().0 < 3 {
+            assert!(begun.elapsed() < PATIENCE);
+            tokio::time::sleep(Duration::from_millis(10)).await;
+        }
+        while toy.open.get().0 == 3 {
+            assert!(begun.elapsed() < PATIENCE, "{:?}", toy.open.get());
+            tokio::time::sleep(Duration::from_millis(10)).await;
+        }
+    });
+}

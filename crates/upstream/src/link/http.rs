@@ -12,7 +12,7 @@ use std::time::Duration;
 use http::StatusCode;
 use http::header::{ACCEPT, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue};
 use serde_json::Value;
-use tokio::sync::Notify;
+use tokio::sync::{Notify, OwnedSemaphorePermit, Semaphore};
 
 use self::client::{Client, Response};
 use super::{Came, LinkError, MESSAGE_MAX, Message, Request, Surroundings, parse};
@@ -20,6 +20,12 @@ use crate::header_args::encoded;
 
 /// A server that streams answers at once; a call is not kept waiting for one that does not.
 const LISTENING_PATIENCE: Duration = Duration::from_millis(500);
+
+/// Messages without an answer that are on their way at once, and for how long each: a server that does not take them
+/// must not take all connections.
+const UNANSWERED_MAX: usize = 8;
+const UNANSWERED_TIMEOUT: Duration = Duration::from_secs(10);
+
 const SESSION: &str = "mcp-session-id";
 const VERSION: &str = "mcp-protocol-version";
 const EVENTS: &str = "text/event-stream";
@@ -34,6 +40,8 @@ struct Shared {
     headers: HeaderMap,
     surroundings: Surroundings,
     agreed: Mutex<Agreed>,
+    /// For what has no answer.
+    room: Arc<Semaphore>,
     /// Why it is over.
     ending: Mutex<Option<LinkError>>,
 }
@@ -59,7 +67,9 @@ impl HttpLink {
             map.insert(name, value);
         }
         let client = Client::new(url, &mut map)?;
-        let shared = Shared { client, headers: map, surroundings, agreed: Mutex::default(), ending: Mutex::default() };
+        let room = Arc::new(Semaphore::new(UNANSWERED_MAX));
+        let (agreed, ending) = Default::default();
+        let shared = Shared { client, headers: map, surroundings, agreed, room, ending };
         Ok(Self { shared: Arc::new(shared) })
     }
 
@@ -106,8 +116,22 @@ impl HttpLink {
         })
     }
 
-    /// Something that has no answer.
-    pub(super) fn send(&self, message: Message) {
+    /// Something that has no answer, once there is room for it.
+    pub(super) async fn send(&self, message: Message) -> Result<(), LinkError> {
+        let room = tokio::time::timeout(UNANSWERED_TIMEOUT, Arc::clone(&self.shared.room).acquire_owned()).await;
+        let late = || LinkError::Unreachable("it does not take what it is sent".to_owned());
+        self.carry(message, room.ok().and_then(Result::ok).ok_or_else(late)?);
+        Ok(())
+    }
+
+    /// The same, unless there is no room.
+    pub(super) fn try_send(&self, message: Message) {
+        if let Ok(room) = Arc::clone(&self.shared.room).try_acquire_owned() {
+            self.carry(message, room);
+        }
+    }
+
+    fn carry(&self, message: Message, room: OwnedSemaphorePermit) {
         // To hang up is to cancel, and in the modern era the only way.
         let is_cancel = message.get("method").and_then(Value::as_str) == Some("notifications/cancelled");
         if is_cancel && !self.shared.has_session() {
@@ -115,9 +139,10 @@ impl HttpLink {
         }
         let shared = Arc::clone(&self.shared);
         self.shared.surroundings.tasks.spawn(async move {
+            let _room = room;
             tokio::select! {
                 // Nobody waits to hear how it went.
-                exchanged = shared.exchange(message, None, &[]) => drop(exchanged),
+                exchanged = tokio::time::timeout(UNANSWERED_TIMEOUT, shared.exchange(message, None, &[])) => drop(exchanged),
                 () = shared.surroundings.ended.cancelled() => {}
             }
         });

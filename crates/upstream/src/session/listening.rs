@@ -90,12 +90,10 @@ impl Flood {
 pub(super) async fn reply(session: Weak<Inner>, mut replies: mpsc::Receiver<Message>) {
     while let Some(message) = replies.recv().await {
         let Some(session) = session.upgrade() else { return };
-        let sent = tokio::select! {
-            sent = session.link.send(message) => sent,
+        tokio::select! {
+            // Whoever does not take it may take the next.
+            sent = session.link.send(message) => drop(sent),
             () = session.ended.cancelled() => return,
-        };
-        if sent.is_err() {
-            return;
         }
     }
 }
