@@ -5,8 +5,8 @@
 use std::time::Duration;
 
 use countersign_contract::{
-    CallContext, Code, Content, Prompt, PromptMessage, PromptText, Rejection, Resource, ResourceContents,
-    ResourceTemplate, Subject, ToolError, ToolName,
+    CallContext, Code, Prompt, PromptMessage, PromptText, Rejection, Resource, ResourceContents, ResourceTemplate,
+    Subject, ToolError, ToolName,
 };
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value, json};
@@ -15,7 +15,7 @@ use crate::asking::in_rounds;
 use crate::session::{CallFailure, Errand, Session};
 use crate::spec::ServerSpec;
 use crate::texts;
-use crate::tool::failure;
+use crate::tool::{failure, passed_on};
 
 /// For whoever has no deadline of its own.
 const PATIENCE: Duration = Duration::from_secs(30);
@@ -129,12 +129,9 @@ pub(crate) async fn prompt(
     let description = texts::cleaned(result.get("description").and_then(Value::as_str).unwrap_or_default());
     let Some(Value::Array(messages)) = result.get_mut("messages").map(Value::take) else { return Err(garbled(spec)) };
     let read = |mut message: Value| {
-        texts::clean(&mut message);
         let role = serde_json::from_value(message.get("role")?.clone()).ok()?;
-        let mut block = message.get_mut("content")?.take();
-        spec.name_resources(&mut block);
-        let Value::Object(block) = block else { return None };
-        Some(PromptMessage { role, content: Content::Other(block) })
+        let content = passed_on(spec, message.get_mut("content")?.take())?;
+        Some(PromptMessage { role, content })
     };
     let messages = messages.into_iter().map(read).collect::<Option<_>>().ok_or_else(|| garbled(spec))?;
     Ok(PromptText { description, messages })

@@ -1,6 +1,8 @@
 //! A tool of another server as the gate sees it. What the server gives is taken apart here and checked by the gate; what
 //! is passed on is made from what was checked.
 
+pub(crate) mod blocks;
+
 use std::sync::Arc;
 
 use countersign_contract::{
@@ -14,7 +16,7 @@ use crate::header_args::{self, HeaderArgument};
 use crate::keeper::Line;
 use crate::link::LinkError;
 use crate::session::{CallFailure, Errand};
-use crate::spec::ServerName;
+use crate::spec::{ServerName, ServerSpec};
 use crate::texts;
 
 /// What of an upstream's own words about a failure goes to the caller.
@@ -98,15 +100,11 @@ impl UpstreamTool {
         }
     }
 
-    /// Blocks of these kinds, cleaned, with resources by the names that they have here.
+    /// Blocks of these kinds, made anew, with resources by the names that they have here.
     fn shown(&self, blocks: Vec<Value>, kinds: &[&str]) -> Vec<Content> {
         let known = |block: &Value| kinds.iter().any(|kind| block["type"] == *kind);
-        let cleaned = |mut each: Value| {
-            texts::clean(&mut each);
-            self.line.spec().name_resources(&mut each);
-            block(each)
-        };
-        blocks.into_iter().filter(known).map(cleaned).collect()
+        let wanted = blocks.into_iter().filter(known);
+        wanted.filter_map(|block| passed_on(self.line.spec(), block)).collect()
     }
 }
 
@@ -144,6 +142,10 @@ fn text_of(result: &Value) -> String {
     texts.join("\n")
 }
 
-fn block(block: Value) -> Content {
-    if let Value::Object(members) = block { Content::Other(members) } else { Content::text(block.to_string()) }
+/// A block of this server's as clients here see it, if it is one.
+pub(crate) fn passed_on(spec: &ServerSpec, block: Value) -> Option<Content> {
+    let mut block = blocks::rebuilt(block)?;
+    spec.name_resources(&mut block);
+    let Value::Object(members) = block else { return None };
+    Some(Content::Other(members))
 }
