@@ -2,6 +2,7 @@
 //!
 //! Descriptions are cleaned like those of tools. What has no name, or a name that cannot be used here, is left out.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use countersign_contract::{
@@ -12,7 +13,7 @@ use serde::de::DeserializeOwned;
 use serde_json::{Map, Value, json};
 
 use crate::asking::in_rounds;
-use crate::session::{CallFailure, Errand, Session};
+use crate::session::{ANYBODY, CallFailure, Errand, Session};
 use crate::spec::ServerSpec;
 use crate::texts;
 use crate::tool::{failure, passed_on};
@@ -145,7 +146,9 @@ pub(crate) async fn complete(session: &Session, subject: &Subject, argument: &st
     };
     let params = json!({"ref": reference, "argument": {"name": argument, "value": begun}});
     let Value::Object(params) = params else { return Vec::new() };
-    let result = session.ask("completion/complete", params, PATIENCE, Errand::default()).await;
+    // Somebody's, and nobody says whose.
+    let errand = Errand { caller: Some(ANYBODY.into()), ..Errand::default() };
+    let result = session.ask("completion/complete", params, PATIENCE, errand).await;
     let values = result.ok().and_then(|mut result| result.pointer_mut("/completion/values").map(Value::take));
     let values: Vec<String> = values.and_then(|values| serde_json::from_value(values).ok()).unwrap_or_default();
     values.iter().map(|value| texts::cleaned(value)).collect()
@@ -160,7 +163,8 @@ async fn ask(
 ) -> Result<Value, CallFailure> {
     let Value::Object(params) = params else { return Err(CallFailure::Garbled("parameters of ours")) };
     let within = ctx.deadline.min(spec.timeout.unwrap_or(PATIENCE));
-    let errand = Errand { progress: ctx.progress.clone(), client: ctx.client.clone(), headers: Vec::new() };
+    let (caller, headers) = (Some(Arc::clone(&ctx.caller.name)), Vec::new());
+    let errand = Errand { caller, progress: ctx.progress.clone(), client: ctx.client.clone(), headers };
     session.ask(method, params, within, errand).await
 }
 

@@ -25,6 +25,8 @@ use crate::link::{Link, LinkError, Message, Request, Surroundings};
 use crate::spec::ServerSpec;
 use crate::texts;
 
+pub(crate) use self::waiting::ANYBODY;
+
 const MODERN: &str = "2026-07-28";
 const LEGACY: &str = "2025-11-25";
 
@@ -110,6 +112,8 @@ struct Said {
 /// On whose behalf something is asked: who hears of progress and messages, and who can be asked back.
 #[derive(Debug, Clone, Default)]
 pub struct Errand {
+    /// Its name; without one, it is ours.
+    pub caller: Option<Arc<str>>,
     pub progress: Progress,
     pub client: Client,
     /// For the head of a request over HTTP.
@@ -141,7 +145,7 @@ pub async fn connect(spec: &ServerSpec, era: Option<Era>, tasks: &TaskTracker) -
 async fn open(spec: &ServerSpec, tasks: &TaskTracker, era: Option<Era>) -> Result<Session, CallFailure> {
     let (updated, updates) = mpsc::channel(UPDATES_KEPT);
     let said = Said { lists_changed: Notify::new(), updated, updates: updates.into() };
-    let (waiting, said) = (Arc::new(Waiting::default()), Arc::new(said));
+    let (waiting, said) = (Arc::new(Waiting::of(spec.name.as_str())), Arc::new(said));
     let (replies, replying) = mpsc::channel(16);
     let ears = Ears { waiting: Arc::clone(&waiting), said: Arc::clone(&said), replies, flood: Flood::default().into() };
     let ended = CancellationToken::new();
@@ -243,7 +247,7 @@ impl Inner {
                 stamp(meta, &errand.client);
             }
         }
-        let (asked, mut answered, mut words) = Asked::new(errand.progress);
+        let (asked, mut answered, mut words) = Asked::new(errand.progress, errand.caller);
         if !self.waiting.insert(id, asked) {
             return Err(self.gone());
         }

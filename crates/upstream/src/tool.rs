@@ -51,7 +51,8 @@ impl AnyTool for UpstreamTool {
                 params.insert("name".to_owned(), self.own_name.clone().into());
                 params.insert("arguments".to_owned(), arguments.clone());
                 let headers = header_args::headers(&self.headers, &arguments);
-                let errand = Errand { progress: ctx.progress.clone(), client: ctx.client.clone(), headers };
+                let caller = Some(Arc::clone(&ctx.caller.name));
+                let errand = Errand { caller, progress: ctx.progress.clone(), client: ctx.client.clone(), headers };
                 let asked = session.ask("tools/call", params, ctx.deadline, errand);
                 async { asked.await.map_err(|error| failure(self.line.name(), error)) }
             })
