@@ -59,6 +59,9 @@ pub enum LinkError {
 pub(crate) trait Listener: Send + Sync {
     /// Until when to read no more, where it was too much.
     fn hear(&self, message: Message, came: Came) -> Option<Instant>;
+
+    /// The same for so many lines in which nothing was said.
+    fn hear_nothing(&self, lines: u32) -> Option<Instant>;
 }
 
 /// What a message came with.

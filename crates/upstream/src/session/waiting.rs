@@ -154,15 +154,16 @@ impl Waiting {
         requests.clear();
     }
 
-    /// An answer counts once, and only for what was asked.
-    pub(super) fn answer(&self, message: Message) {
+    /// Whether it answers something: it counts once, and only for what was asked.
+    pub(super) fn answer(&self, message: Message) -> bool {
         let id = message.get("id").and_then(Value::as_u64);
         let Some(asked) = id.and_then(|id| self.lock().remove(&id)) else {
             tracing::debug!("an answer to nothing that was asked");
-            return;
+            return false;
         };
         // Whoever asked may be gone.
         drop(asked.answer.send(outcome(message)));
+        true
     }
 
     pub(super) fn progress(&self, params: &Value) {

@@ -101,6 +101,9 @@ impl Shared {
                     return Ok(Some(answer));
                 }
             }
+            if let Some(pause) = self.surroundings.listener.hear_nothing(events.take_idle()) {
+                tokio::time::sleep_until(pause).await;
+            }
         }
         Ok(None)
     }
