@@ -2,6 +2,7 @@
 //! of its own accord. What the server wants to know goes to the client of the call on whose behalf it asks, and to
 //! nobody where that cannot be told.
 
+mod listed;
 mod listening;
 mod waiting;
 
@@ -41,10 +42,6 @@ const GREETING_TIMEOUT: Duration = Duration::from_secs(30);
 
 /// To be connected altogether, and to list what there is.
 const CONNECT_TIMEOUT: Duration = Duration::from_mins(1);
-
-/// Pages and items of one list; more are not looked at.
-const PAGES_MAX: usize = 50;
-const ITEMS_MAX: usize = 1000;
 
 /// Resources of one server that are watched.
 const WATCHED_MAX: usize = 256;
@@ -354,30 +351,6 @@ impl Session {
         errand: Errand,
     ) -> Result<Value, CallFailure> {
         self.inner.ask(method, params, within, errand).await
-    }
-
-    /// Everything of one kind as the server describes it, however badly: `tools` by `tools/list`, say.
-    pub async fn list(&self, method: &str, key: &str, within: Duration) -> Result<Vec<Value>, CallFailure> {
-        let (mut items, mut cursor) = (Vec::new(), None);
-        for _ in 0..PAGES_MAX {
-            let mut params = Map::new();
-            if let Some(cursor) = cursor.take() {
-                params.insert("cursor".to_owned(), cursor);
-            }
-            let mut page = self.ask(method, params, within, Errand::default()).await?;
-            match page.get_mut(key).map(Value::take) {
-                Some(Value::Array(more)) => items.extend(more),
-                _ => return Err(CallFailure::Garbled("a list that is none")),
-            }
-            if items.len() > ITEMS_MAX {
-                return Err(CallFailure::Garbled("a longer list than anybody has"));
-            }
-            match page.get_mut("nextCursor").map(Value::take) {
-                Some(Value::String(next)) => cursor = Some(Value::String(next)),
-                _ => return Ok(items),
-            }
-        }
-        Err(CallFailure::Garbled("a list without an end"))
     }
 
     /// Resolves when the server says that one of its lists is another now.

@@ -227,3 +227,29 @@ fn an_answer_that_is_not_taken_is_given_up() {
         }
     });
 }
+
+#[test]
+fn a_list_does_not_grow_from_page_to_page_without_an_end() {
+    for (page, pages, fits) in [(5 * 1024 * 1024, 3, true), (5 * 1024 * 1024, 4, false), (7, 60, false)] {
+        on_one_thread(async move {
+            let listed = Cell::new(0);
+            let toy = Toy::start(0, move |asked| {
+                if asked.method != "tools/list" {
+                    return legacy(asked, "one").unwrap();
+                }
+                listed.set(listed.get() % pages + 1);
+                let mut list = tools("Adds");
+                list["tools"][0]["name"] = format!("add{}", listed.get()).into();
+                list["tools"][0]["_meta"] = json!({"x": "y".repeat(page)});
+                if listed.get() < pages {
+                    list["nextCursor"] = "more".into();
+                }
+                Answer::result(asked, &list)
+            });
+            let toy = toy.await;
+            let fleet = fleet(&toy);
+            let report = report_when(&fleet, |report| report.condition != Condition::Connecting).await;
+            assert_eq!(report.condition == Condition::Ready, fits, "{page} {pages} {:?}", report.error);
+        });
+    }
+}
