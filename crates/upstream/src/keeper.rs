@@ -12,7 +12,6 @@ use tokio_util::task::TaskTracker;
 
 use crate::admission::{Judged, Level, Verdict, judge};
 use crate::header_args;
-use crate::link::LinkError;
 use crate::offered::{self, Offered};
 use crate::session::{CallFailure, Era, Session, connect};
 use crate::spec::{Reach, ServerName, ServerSpec};
@@ -254,7 +253,7 @@ async fn attend(spec: &ServerSpec, line: &Arc<Line>, keeping: &Keeping, era: &mu
             tokio::select! {
                 () = session.lists_changed() => break,
                 uri = session.updated() => keeping.announce(Event::Resource(spec.uri_here(&uri))),
-                () = session.ended() => return LinkError::Over("the server went away".to_owned()).into(),
+                why = session.ended() => return why,
             }
         }
         // A server that never stops saying so is not asked without a pause.
@@ -300,3 +299,6 @@ fn take(line: &Arc<Line>, keeping: &Keeping, session: &Session, judged: Vec<Judg
         keeping.announce(Event::Resources);
     }
 }
+
+#[cfg(test)]
+mod tests;

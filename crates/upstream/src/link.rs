@@ -4,6 +4,8 @@
 mod http;
 mod sse;
 mod stdio;
+#[cfg(test)]
+pub(crate) mod toy;
 
 use std::sync::Arc;
 
@@ -40,6 +42,11 @@ pub enum LinkError {
     Over(String),
     #[error("the server cannot be reached: {0}")]
     Unreachable(String),
+    /// Nobody can be reached there any more, by whatever request.
+    #[error("nobody is there: {0}")]
+    Nobody(String),
+    #[error("the server does not know the session any more")]
+    Forgotten,
     #[error("the server answers with status {0}")]
     Status(u16),
     #[error("the server sends more than anybody needs: {0}")]
@@ -52,6 +59,9 @@ pub enum LinkError {
 pub(crate) trait Listener: Send + Sync {
     /// Until when to read no more, where it was too much.
     fn hear(&self, message: Message, came: Came) -> Option<Instant>;
+
+    /// The same for so many lines in which nothing was said.
+    fn hear_nothing(&self, lines: u32) -> Option<Instant>;
 }
 
 /// What a message came with.
@@ -112,10 +122,7 @@ impl Link {
     pub(crate) async fn send(&self, message: Message) -> Result<(), LinkError> {
         match self {
             Self::Stdio(link) => link.send(&message).await,
-            Self::Http(link) => {
-                link.send(message);
-                Ok(())
-            }
+            Self::Http(link) => link.send(message).await,
         }
     }
 
@@ -123,7 +130,7 @@ impl Link {
     pub(crate) fn try_send(&self, message: Message) {
         match self {
             Self::Stdio(link) => link.try_send(&message),
-            Self::Http(link) => link.send(message),
+            Self::Http(link) => link.try_send(message),
         }
     }
 
@@ -131,7 +138,7 @@ impl Link {
     pub(crate) fn ending(&self) -> Option<String> {
         match self {
             Self::Stdio(link) => link.ending(),
-            Self::Http(_) => None,
+            Self::Http(link) => link.ending(),
         }
     }
 

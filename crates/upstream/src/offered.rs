@@ -2,20 +2,21 @@
 //!
 //! Descriptions are cleaned like those of tools. What has no name, or a name that cannot be used here, is left out.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use countersign_contract::{
-    CallContext, Code, Content, Prompt, PromptMessage, PromptText, Rejection, Resource, ResourceContents,
-    ResourceTemplate, Subject, ToolError, ToolName,
+    CallContext, Code, Prompt, PromptMessage, PromptText, Rejection, Resource, ResourceContents, ResourceTemplate,
+    Subject, ToolError, ToolName,
 };
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value, json};
 
 use crate::asking::in_rounds;
-use crate::session::{CallFailure, Errand, Session};
+use crate::session::{ANYBODY, CallFailure, Errand, Session};
 use crate::spec::ServerSpec;
 use crate::texts;
-use crate::tool::failure;
+use crate::tool::{failure, passed_on};
 
 /// For whoever has no deadline of its own.
 const PATIENCE: Duration = Duration::from_secs(30);
@@ -129,12 +130,9 @@ pub(crate) async fn prompt(
     let description = texts::cleaned(result.get("description").and_then(Value::as_str).unwrap_or_default());
     let Some(Value::Array(messages)) = result.get_mut("messages").map(Value::take) else { return Err(garbled(spec)) };
     let read = |mut message: Value| {
-        texts::clean(&mut message);
         let role = serde_json::from_value(message.get("role")?.clone()).ok()?;
-        let mut block = message.get_mut("content")?.take();
-        spec.name_resources(&mut block);
-        let Value::Object(block) = block else { return None };
-        Some(PromptMessage { role, content: Content::Other(block) })
+        let content = passed_on(spec, message.get_mut("content")?.take())?;
+        Some(PromptMessage { role, content })
     };
     let messages = messages.into_iter().map(read).collect::<Option<_>>().ok_or_else(|| garbled(spec))?;
     Ok(PromptText { description, messages })
@@ -148,7 +146,9 @@ pub(crate) async fn complete(session: &Session, subject: &Subject, argument: &st
     };
     let params = json!({"ref": reference, "argument": {"name": argument, "value": begun}});
     let Value::Object(params) = params else { return Vec::new() };
-    let result = session.ask("completion/complete", params, PATIENCE, Errand::default()).await;
+    // Somebody's, and nobody says whose.
+    let errand = Errand { caller: Some(ANYBODY.into()), ..Errand::default() };
+    let result = session.ask("completion/complete", params, PATIENCE, errand).await;
     let values = result.ok().and_then(|mut result| result.pointer_mut("/completion/values").map(Value::take));
     let values: Vec<String> = values.and_then(|values| serde_json::from_value(values).ok()).unwrap_or_default();
     values.iter().map(|value| texts::cleaned(value)).collect()
@@ -163,7 +163,8 @@ async fn ask(
 ) -> Result<Value, CallFailure> {
     let Value::Object(params) = params else { return Err(CallFailure::Garbled("parameters of ours")) };
     let within = ctx.deadline.min(spec.timeout.unwrap_or(PATIENCE));
-    let errand = Errand { progress: ctx.progress.clone(), client: ctx.client.clone(), headers: Vec::new() };
+    let (caller, headers) = (Some(Arc::clone(&ctx.caller.name)), Vec::new());
+    let errand = Errand { caller, progress: ctx.progress.clone(), client: ctx.client.clone(), headers };
     session.ask(method, params, within, errand).await
 }
 

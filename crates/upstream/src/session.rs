@@ -2,6 +2,7 @@
 //! of its own accord. What the server wants to know goes to the client of the call on whose behalf it asks, and to
 //! nobody where that cannot be told.
 
+mod listed;
 mod listening;
 mod waiting;
 
@@ -25,6 +26,8 @@ use crate::link::{Link, LinkError, Message, Request, Surroundings};
 use crate::spec::ServerSpec;
 use crate::texts;
 
+pub(crate) use self::waiting::ANYBODY;
+
 const MODERN: &str = "2026-07-28";
 const LEGACY: &str = "2025-11-25";
 
@@ -39,10 +42,6 @@ const GREETING_TIMEOUT: Duration = Duration::from_secs(30);
 
 /// To be connected altogether, and to list what there is.
 const CONNECT_TIMEOUT: Duration = Duration::from_mins(1);
-
-/// Pages and items of one list; more are not looked at.
-const PAGES_MAX: usize = 50;
-const ITEMS_MAX: usize = 1000;
 
 /// Resources of one server that are watched.
 const WATCHED_MAX: usize = 256;
@@ -110,6 +109,8 @@ struct Said {
 /// On whose behalf something is asked: who hears of progress and messages, and who can be asked back.
 #[derive(Debug, Clone, Default)]
 pub struct Errand {
+    /// Its name; without one, it is ours.
+    pub caller: Option<Arc<str>>,
     pub progress: Progress,
     pub client: Client,
     /// For the head of a request over HTTP.
@@ -141,7 +142,7 @@ pub async fn connect(spec: &ServerSpec, era: Option<Era>, tasks: &TaskTracker) -
 async fn open(spec: &ServerSpec, tasks: &TaskTracker, era: Option<Era>) -> Result<Session, CallFailure> {
     let (updated, updates) = mpsc::channel(UPDATES_KEPT);
     let said = Said { lists_changed: Notify::new(), updated, updates: updates.into() };
-    let (waiting, said) = (Arc::new(Waiting::default()), Arc::new(said));
+    let (waiting, said) = (Arc::new(Waiting::of(spec.name.as_str())), Arc::new(said));
     let (replies, replying) = mpsc::channel(16);
     let ears = Ears { waiting: Arc::clone(&waiting), said: Arc::clone(&said), replies, flood: Flood::default().into() };
     let ended = CancellationToken::new();
@@ -192,7 +193,9 @@ impl Inner {
                     self.server = found;
                     return Ok(());
                 }
-                Err(CallFailure::Link(error)) if matches!(error, LinkError::Over(_) | LinkError::Start(_)) => {
+                Err(CallFailure::Link(error))
+                    if matches!(error, LinkError::Over(_) | LinkError::Start(_) | LinkError::Nobody(_)) =>
+                {
                     return Err(error.into());
                 }
                 Ok(_) | Err(_) => {}
@@ -241,7 +244,7 @@ impl Inner {
                 stamp(meta, &errand.client);
             }
         }
-        let (asked, mut answered, mut words) = Asked::new(errand.progress);
+        let (asked, mut answered, mut words) = Asked::new(errand.progress, errand.caller);
         if !self.waiting.insert(id, asked) {
             return Err(self.gone());
         }
@@ -284,7 +287,7 @@ impl Inner {
     }
 
     fn gone(&self) -> CallFailure {
-        LinkError::Over(self.link.ending().unwrap_or_else(|| "the server is gone".to_owned())).into()
+        LinkError::Over(self.link.ending().unwrap_or_else(|| "the server went away".to_owned())).into()
     }
 
     fn declares(&self, capability: &str) -> bool {
@@ -350,30 +353,6 @@ impl Session {
         self.inner.ask(method, params, within, errand).await
     }
 
-    /// Everything of one kind as the server describes it, however badly: `tools` by `tools/list`, say.
-    pub async fn list(&self, method: &str, key: &str, within: Duration) -> Result<Vec<Value>, CallFailure> {
-        let (mut items, mut cursor) = (Vec::new(), None);
-        for _ in 0..PAGES_MAX {
-            let mut params = Map::new();
-            if let Some(cursor) = cursor.take() {
-                params.insert("cursor".to_owned(), cursor);
-            }
-            let mut page = self.ask(method, params, within, Errand::default()).await?;
-            match page.get_mut(key).map(Value::take) {
-                Some(Value::Array(more)) => items.extend(more),
-                _ => return Err(CallFailure::Garbled("a list that is none")),
-            }
-            if items.len() > ITEMS_MAX {
-                return Err(CallFailure::Garbled("a longer list than anybody has"));
-            }
-            match page.get_mut("nextCursor").map(Value::take) {
-                Some(Value::String(next)) => cursor = Some(Value::String(next)),
-                _ => return Ok(items),
-            }
-        }
-        Err(CallFailure::Garbled("a list without an end"))
-    }
-
     /// Resolves when the server says that one of its lists is another now.
     pub async fn lists_changed(&self) {
         self.inner.said.lists_changed.notified().await;
@@ -409,9 +388,10 @@ impl Session {
         }
     }
 
-    /// Resolves when the server is gone.
-    pub async fn ended(&self) {
+    /// Resolves when the server is gone; answers why.
+    pub async fn ended(&self) -> CallFailure {
         self.inner.ended.cancelled().await;
+        self.inner.gone()
     }
 
     pub fn close(&self) {

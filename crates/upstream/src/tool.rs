@@ -1,6 +1,8 @@
 //! A tool of another server as the gate sees it. What the server gives is taken apart here and checked by the gate; what
 //! is passed on is made from what was checked.
 
+pub(crate) mod blocks;
+
 use std::sync::Arc;
 
 use countersign_contract::{
@@ -14,7 +16,7 @@ use crate::header_args::{self, HeaderArgument};
 use crate::keeper::Line;
 use crate::link::LinkError;
 use crate::session::{CallFailure, Errand};
-use crate::spec::ServerName;
+use crate::spec::{ServerName, ServerSpec};
 use crate::texts;
 
 /// What of an upstream's own words about a failure goes to the caller.
@@ -49,7 +51,8 @@ impl AnyTool for UpstreamTool {
                 params.insert("name".to_owned(), self.own_name.clone().into());
                 params.insert("arguments".to_owned(), arguments.clone());
                 let headers = header_args::headers(&self.headers, &arguments);
-                let errand = Errand { progress: ctx.progress.clone(), client: ctx.client.clone(), headers };
+                let caller = Some(Arc::clone(&ctx.caller.name));
+                let errand = Errand { caller, progress: ctx.progress.clone(), client: ctx.client.clone(), headers };
                 let asked = session.ask("tools/call", params, ctx.deadline, errand);
                 async { asked.await.map_err(|error| failure(self.line.name(), error)) }
             })
@@ -98,15 +101,11 @@ impl UpstreamTool {
         }
     }
 
-    /// Blocks of these kinds, cleaned, with resources by the names that they have here.
+    /// Blocks of these kinds, made anew, with resources by the names that they have here.
     fn shown(&self, blocks: Vec<Value>, kinds: &[&str]) -> Vec<Content> {
         let known = |block: &Value| kinds.iter().any(|kind| block["type"] == *kind);
-        let cleaned = |mut each: Value| {
-            texts::clean(&mut each);
-            self.line.spec().name_resources(&mut each);
-            block(each)
-        };
-        blocks.into_iter().filter(known).map(cleaned).collect()
+        let wanted = blocks.into_iter().filter(known);
+        wanted.filter_map(|block| passed_on(self.line.spec(), block)).collect()
     }
 }
 
@@ -129,8 +128,8 @@ pub(crate) fn failure(server: &ServerName, failure: CallFailure) -> ToolError {
         CallFailure::Link(error) => {
             tracing::warn!(%server, %error, "a call did not come through");
             let code = match error {
-                LinkError::Unreachable(_) | LinkError::Status(_) => Code::NetworkError,
-                LinkError::Start(_) | LinkError::Over(_) => Code::Unavailable,
+                LinkError::Unreachable(_) | LinkError::Nobody(_) | LinkError::Status(_) => Code::NetworkError,
+                LinkError::Start(_) | LinkError::Over(_) | LinkError::Forgotten => Code::Unavailable,
                 LinkError::Garbled(_) | LinkError::TooMuch(_) => Code::UpstreamError,
             };
             Rejection::new(code, format!("The server `{server}` did not answer")).into()
@@ -144,6 +143,10 @@ fn text_of(result: &Value) -> String {
     texts.join("\n")
 }
 
-fn block(block: Value) -> Content {
-    if let Value::Object(members) = block { Content::Other(members) } else { Content::text(block.to_string()) }
+/// A block of this server's as clients here see it, if it is one.
+pub(crate) fn passed_on(spec: &ServerSpec, block: Value) -> Option<Content> {
+    let mut block = blocks::rebuilt(block)?;
+    spec.name_resources(&mut block);
+    let Value::Object(members) = block else { return None };
+    Some(Content::Other(members))
 }

@@ -116,17 +116,33 @@ fn markdown(reports: &[ServerReport]) -> String {
     for report in reports {
         page.push_str(&format!("\n## {}\n\n", report.name));
         if report.condition != Condition::Ready {
-            page.push_str(&format!("Unreachable: {}\n", report.error.as_deref().unwrap_or("no answer yet")));
+            page.push_str(&format!("Unreachable: {}\n", escaped(report.error.as_deref().unwrap_or("no answer yet"))));
             continue;
         }
         page.push_str("| tool | verdict | why |\n|---|---|---|\n");
         for judged in &report.judged {
             let (verdict, why) = words(judged);
-            let cell = |text: &str| visible(text).replace('|', "\\|").replace('\n', " ");
-            page.push_str(&format!("| `{}` | {verdict} | {} |\n", cell(&judged.name), cell(&why.join("; "))));
+            page.push_str(&format!("| `{}` | {verdict} | {} |\n", in_code(&judged.name), escaped(&why.join("; "))));
         }
     }
     page
+}
+
+/// As Markdown that looks like this text and is nothing else: no table, link or picture of the server's making.
+fn escaped(text: &str) -> String {
+    let mut shown = String::with_capacity(text.len());
+    for character in one_line(text).chars() {
+        if matches!(character, '\\' | '|' | '<' | '[' | ']' | '*' | '_' | '`' | '!' | '&') {
+            shown.push('\\');
+        }
+        shown.push(character);
+    }
+    shown
+}
+
+/// The same between backticks in a table, where only a stroke can be escaped.
+fn in_code(text: &str) -> String {
+    one_line(text).replace('`', "'").replace('|', "\\|")
 }
 
 fn verdict(reports: &[ServerReport]) -> CommandResult {

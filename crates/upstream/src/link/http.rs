@@ -2,6 +2,7 @@
 //! JSON or as a stream of events. Redirects are not followed: the headers are for this server alone.
 
 mod client;
+mod forgotten;
 mod streams;
 
 use std::collections::BTreeMap;
@@ -11,7 +12,7 @@ use std::time::Duration;
 use http::StatusCode;
 use http::header::{ACCEPT, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue};
 use serde_json::Value;
-use tokio::sync::Notify;
+use tokio::sync::{Notify, OwnedSemaphorePermit, Semaphore};
 
 use self::client::{Client, Response};
 use super::{Came, LinkError, MESSAGE_MAX, Message, Request, Surroundings, parse};
@@ -19,6 +20,12 @@ use crate::header_args::encoded;
 
 /// A server that streams answers at once; a call is not kept waiting for one that does not.
 const LISTENING_PATIENCE: Duration = Duration::from_millis(500);
+
+/// Messages without an answer that are on their way at once, and for how long each: a server that does not take them
+/// must not take all connections.
+const UNANSWERED_MAX: usize = 8;
+const UNANSWERED_TIMEOUT: Duration = Duration::from_secs(10);
+
 const SESSION: &str = "mcp-session-id";
 const VERSION: &str = "mcp-protocol-version";
 const EVENTS: &str = "text/event-stream";
@@ -33,6 +40,10 @@ struct Shared {
     headers: HeaderMap,
     surroundings: Surroundings,
     agreed: Mutex<Agreed>,
+    /// For what has no answer.
+    room: Arc<Semaphore>,
+    /// Why it is over.
+    ending: Mutex<Option<LinkError>>,
 }
 
 #[derive(Debug, Clone, Default)]
@@ -56,8 +67,14 @@ impl HttpLink {
             map.insert(name, value);
         }
         let client = Client::new(url, &mut map)?;
-        let shared = Shared { client, headers: map, surroundings, agreed: Mutex::default() };
+        let room = Arc::new(Semaphore::new(UNANSWERED_MAX));
+        let (agreed, ending) = Default::default();
+        let shared = Shared { client, headers: map, surroundings, agreed, room, ending };
         Ok(Self { shared: Arc::new(shared) })
+    }
+
+    pub(super) fn ending(&self) -> Option<String> {
+        self.shared.ending.lock().unwrap_or_else(PoisonError::into_inner).as_ref().map(ToString::to_string)
     }
 
     pub(super) fn agree(&self, version: &str) {
@@ -87,15 +104,34 @@ impl HttpLink {
             exchanged = self.shared.exchange(message, Some(id), headers) => exchanged,
             () = self.shared.surroundings.ended.cancelled() => return Err(LinkError::Over("closed by us".to_owned())),
         };
-        let missing = || LinkError::Over("the server ended its answer without one".to_owned());
-        // Whatever went wrong concerns this request alone, and the server may well be there for the next.
-        exchanged
-            .and_then(|answer| answer.ok_or_else(missing))
-            .map_err(|error| LinkError::Unreachable(error.to_string()))
+        let missing = || LinkError::Unreachable("the server ended its answer without one".to_owned());
+        exchanged.and_then(|answer| answer.ok_or_else(missing)).map_err(|error| match error {
+            LinkError::Nobody(_) | LinkError::Forgotten | LinkError::Unreachable(_) => error,
+            // Whatever else went wrong concerns this request alone, and the server may well be there for the next.
+            LinkError::Start(_)
+            | LinkError::Over(_)
+            | LinkError::Status(_)
+            | LinkError::TooMuch(_)
+            | LinkError::Garbled(_) => LinkError::Unreachable(error.to_string()),
+        })
     }
 
-    /// Something that has no answer.
-    pub(super) fn send(&self, message: Message) {
+    /// Something that has no answer, once there is room for it.
+    pub(super) async fn send(&self, message: Message) -> Result<(), LinkError> {
+        let room = tokio::time::timeout(UNANSWERED_TIMEOUT, Arc::clone(&self.shared.room).acquire_owned()).await;
+        let late = || LinkError::Unreachable("it does not take what it is sent".to_owned());
+        self.carry(message, room.ok().and_then(Result::ok).ok_or_else(late)?);
+        Ok(())
+    }
+
+    /// The same, unless there is no room.
+    pub(super) fn try_send(&self, message: Message) {
+        if let Ok(room) = Arc::clone(&self.shared.room).try_acquire_owned() {
+            self.carry(message, room);
+        }
+    }
+
+    fn carry(&self, message: Message, room: OwnedSemaphorePermit) {
         // To hang up is to cancel, and in the modern era the only way.
         let is_cancel = message.get("method").and_then(Value::as_str) == Some("notifications/cancelled");
         if is_cancel && !self.shared.has_session() {
@@ -103,9 +139,10 @@ impl HttpLink {
         }
         let shared = Arc::clone(&self.shared);
         self.shared.surroundings.tasks.spawn(async move {
+            let _room = room;
             tokio::select! {
                 // Nobody waits to hear how it went.
-                exchanged = shared.exchange(message, None, &[]) => drop(exchanged),
+                exchanged = tokio::time::timeout(UNANSWERED_TIMEOUT, shared.exchange(message, None, &[])) => drop(exchanged),
                 () = shared.surroundings.ended.cancelled() => {}
             }
         });
@@ -119,6 +156,15 @@ impl Shared {
 
     fn has_session(&self) -> bool {
         self.agreed().session.is_some()
+    }
+
+    /// Ends it all where there is nobody to go on with.
+    fn noted(&self, error: LinkError) -> LinkError {
+        if matches!(error, LinkError::Nobody(_) | LinkError::Forgotten) {
+            self.ending.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert_with(|| error.clone());
+            self.surroundings.ended.cancel();
+        }
+        error
     }
 
     /// Gives the answer, if there is to be one and it came.
@@ -135,7 +181,8 @@ impl Shared {
             }
         }
         let body = serde_json::to_vec(&message).map_err(|error| LinkError::Garbled(error.to_string()))?;
-        let mut response = self.client.post(headers, body).await?;
+        let in_session = headers.contains_key(SESSION);
+        let mut response = self.client.post(headers, body).await.map_err(|error| self.noted(error))?;
         if let Some(session) = response.headers.get(SESSION) {
             self.agreed.lock().unwrap_or_else(PoisonError::into_inner).session = Some(session.clone());
         }
@@ -145,12 +192,16 @@ impl Shared {
             response.next_piece().await?;
             return Ok(None);
         }
-        match kind(&response).as_str() {
+        let answer = match kind(&response).as_str() {
             // Errors of the protocol come with a status of their own, and say more than it.
             "application/json" => self.json(response, id).await,
             EVENTS if status.is_success() => Box::pin(self.answer_in(response, id)).await,
             _ => Err(LinkError::Status(status.as_u16())),
+        };
+        if in_session && !status.is_success() && Box::pin(self.is_forgotten(status, &answer)).await {
+            return Err(self.noted(LinkError::Forgotten));
         }
+        answer
     }
 
     fn headers_for(&self, message: &Message) -> HeaderMap {

@@ -4,10 +4,17 @@ use std::time::Duration;
 
 use super::{LinkError, MESSAGE_MAX};
 
+/// Lines of one event beside its data; who writes more says nothing with them.
+const HEAD_MAX: u32 = 8;
+
 #[derive(Debug, Default)]
 pub(super) struct Events {
-    /// What is not a whole line yet.
+    /// What is not a whole line yet, and has no end in it.
     rest: Vec<u8>,
+    /// Lines of the event that have no data in them.
+    head: u32,
+    /// Lines that said nothing, since somebody asked.
+    idle: u32,
     data: Vec<u8>,
     id: Option<String>,
     /// Of the last event that is complete: where to go on after a break.
@@ -22,23 +29,30 @@ impl Events {
         if self.rest.len() + self.data.len() + piece.len() > MESSAGE_MAX {
             return Err(LinkError::Garbled(format!("a message of more than {MESSAGE_MAX} bytes")));
         }
-        self.rest.extend_from_slice(piece);
-        let mut complete = Vec::new();
-        let mut start = 0;
-        while let Some(length) = self.rest[start..].iter().position(|byte| *byte == b'\n') {
-            let line = self.rest[start..start + length].to_vec();
-            start += length + 1;
+        let (mut complete, mut piece) = (Vec::new(), piece);
+        while let Some(end) = memchr::memchr(b'\n', piece) {
+            let mut line = std::mem::take(&mut self.rest);
+            line.extend_from_slice(&piece[..end]);
+            piece = &piece[end + 1..];
             self.line(line.strip_suffix(b"\r").unwrap_or(&line), &mut complete);
         }
-        self.rest.drain(..start);
+        self.rest.extend_from_slice(piece);
         Ok(complete)
+    }
+
+    /// How many lines said nothing since this was last asked.
+    pub(super) fn take_idle(&mut self) -> u32 {
+        std::mem::take(&mut self.idle)
     }
 
     fn line(&mut self, line: &[u8], complete: &mut Vec<Vec<u8>>) {
         if line.is_empty() {
             self.last_id = self.id.take().or_else(|| self.last_id.take());
             let data = std::mem::take(&mut self.data);
-            if !data.is_empty() {
+            self.head = 0;
+            if data.is_empty() {
+                self.idle += 1;
+            } else {
                 complete.push(data);
             }
             return;
@@ -47,6 +61,10 @@ impl Events {
             Some(end) => (&line[..end], line[end + 1..].strip_prefix(b" ").unwrap_or(&line[end + 1..])),
             None => (line, &[][..]),
         };
+        if field != b"data" || (value.is_empty() && self.data.is_empty()) {
+            self.head = self.head.saturating_add(1);
+            self.idle += u32::from(self.head > HEAD_MAX);
+        }
         match field {
             b"data" => {
                 if !self.data.is_empty() {
@@ -66,6 +84,8 @@ impl Events {
 
 #[cfg(test)]
 mod tests {
+    use std::time::{Duration, Instant};
+
     use super::Events;
 
     #[test]
@@ -84,9 +104,36 @@ mod tests {
     fn where_to_go_on_and_when_is_remembered() {
         let mut events = Events::default();
         assert!(events.feed(b"id: 7\nretry: 500\ndata: \n\nid: 8\n").unwrap().is_empty());
-        assert_eq!((events.last_id.as_deref(), events.retry), (Some("7"), Some(std::time::Duration::from_millis(500))));
+        assert_eq!((events.last_id.as_deref(), events.retry), (Some("7"), Some(Duration::from_millis(500))));
         events.feed(b"data: x\n\ndata: y\n\n").unwrap();
         assert_eq!(events.last_id.as_deref(), Some("8"), "one without an id changes nothing");
+    }
+
+    #[test]
+    fn lines_that_say_nothing_are_counted() {
+        let usual = b": hello\nevent: message\nid: 7\ndata: {\ndata: }\n\n".repeat(100);
+        let mut events = Events::default();
+        assert_eq!((events.feed(&usual).unwrap().len(), events.take_idle()), (100, 0));
+        for line in ["\n", ": x\n", "data:\n", "id: 7\n", "\r\n", "x\n", "event: x\ndata:\n\n"] {
+            events.feed(line.repeat(1000).as_bytes()).unwrap();
+            assert!(events.take_idle() > 900, "{line:?}");
+            events.feed(b"data: x\n\n").unwrap();
+            events.take_idle();
+        }
+    }
+
+    /// Each piece is looked at once, however long the line is that it belongs to.
+    #[test]
+    fn a_long_line_in_small_pieces_takes_no_longer() {
+        let begun = Instant::now();
+        let mut events = Events::default();
+        events.feed(b"data: ").unwrap();
+        events.feed(&vec![b'x'; 4 * 1024 * 1024]).unwrap();
+        for _ in 0..20_000 {
+            events.feed(b"x").unwrap();
+        }
+        assert_eq!(events.feed(b"\n\n").unwrap()[0].len(), 4 * 1024 * 1024 + 20_000);
+        assert!(begun.elapsed() < Duration::from_secs(10), "{:?}", begun.elapsed());
     }
 
     #[test]

@@ -200,6 +200,9 @@ async fn read(mut stdout: impl AsyncBufRead + Unpin, surroundings: &Surroundings
             Err(error) => return error.to_string(),
         }
         if line.iter().all(u8::is_ascii_whitespace) {
+            if let Some(pause) = surroundings.listener.hear_nothing(1) {
+                tokio::time::sleep_until(pause).await;
+            }
             continue;
         }
         match parse(&line) {
@@ -312,5 +315,49 @@ async fn finish(mut child: Child) {
     // Never by force: then nobody would end what came of the program.
     if tokio::time::timeout(PATIENCE, child.wait()).await.is_err() {
         tracing::warn!("an upstream program is slow to end");
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+    use std::sync::atomic::{AtomicU32, Ordering};
+
+    use tokio::time::Instant;
+    use tokio_util::sync::CancellationToken;
+    use tokio_util::task::TaskTracker;
+
+    use super::read;
+    use crate::link::{Came, Listener, Message, Surroundings};
+
+    /// Counts messages, and lines without one.
+    #[derive(Default)]
+    struct Counting(AtomicU32, AtomicU32);
+
+    impl Listener for Counting {
+        fn hear(&self, _message: Message, _came: Came) -> Option<Instant> {
+            self.0.fetch_add(1, Ordering::Relaxed);
+            None
+        }
+
+        fn hear_nothing(&self, lines: u32) -> Option<Instant> {
+            self.1.fetch_add(lines, Ordering::Relaxed);
+            None
+        }
+    }
+
+    #[test]
+    fn blank_lines_count() {
+        let listener = Arc::new(Counting::default());
+        let surroundings = Surroundings {
+            tasks: TaskTracker::new(),
+            ended: CancellationToken::new(),
+            server: "toy".to_owned(),
+            listener: Arc::clone(&listener) as Arc<dyn Listener>,
+        };
+        let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+        let why = runtime.block_on(read(&b"\n{}\n \n\r\n{}\n"[..], &surroundings));
+        assert_eq!(why, "the program closed its output");
+        assert_eq!((listener.0.load(Ordering::Relaxed), listener.1.load(Ordering::Relaxed)), (2, 3));
     }
 }

@@ -1,6 +1,6 @@
 //! What comes from a server without being asked for, and asking for it.
 
-use std::sync::{Arc, Mutex, PoisonError, Weak};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::Duration;
 
 use serde_json::{Map, Value, json};
@@ -9,7 +9,7 @@ use tokio::time::Instant;
 
 use super::waiting::Waiting;
 use super::{CallFailure, Errand, Inner, Said};
-use crate::link::{Came, LinkError, Listener, Message};
+use crate::link::{Came, Listener, Message};
 
 /// Before a server that ended a subscription is asked for it again.
 const PAUSE: Duration = Duration::from_secs(2);
@@ -17,7 +17,7 @@ const PAUSE: Duration = Duration::from_secs(2);
 /// A subscription is renewed now and then: a connection may be dead without anybody noticing.
 const RENEWED_AFTER: Duration = Duration::from_mins(30);
 
-/// Beside answers.
+/// Beside answers to what was asked.
 const MESSAGES_A_SECOND: u32 = 500;
 const SECOND: Duration = Duration::from_secs(1);
 
@@ -32,9 +32,12 @@ pub(super) struct Ears {
 impl Listener for Ears {
     fn hear(&self, mut message: Message, came: Came) -> Option<Instant> {
         let method = message.get("method").and_then(Value::as_str);
-        let pause = method.and_then(|_| self.flood.lock().unwrap_or_else(PoisonError::into_inner).pause());
+        let pause = method.and_then(|_| self.flood().pause(1));
         match (method, message.get("id")) {
-            (None, _) => self.waiting.answer(message),
+            (None, _) => {
+                let answers = self.waiting.answer(message);
+                return (!answers).then(|| self.flood().pause(1)).flatten();
+            }
             (Some("elicitation/create"), Some(_)) if self.waiting.question(&message, came) => {}
             (Some(method), Some(id)) if !id.is_null() => {
                 let answer = match method {
@@ -61,9 +64,19 @@ impl Listener for Ears {
         }
         pause
     }
+
+    fn hear_nothing(&self, lines: u32) -> Option<Instant> {
+        if lines == 0 { None } else { self.flood().pause(lines) }
+    }
 }
 
-/// What the server says of its own accord, or asks, in the current second.
+impl Ears {
+    fn flood(&self) -> MutexGuard<'_, Flood> {
+        self.flood.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// What the server says of its own accord, asks, or says for nobody, in the current second.
 pub(super) struct Flood {
     since: Instant,
     messages: u32,
@@ -77,11 +90,11 @@ impl Default for Flood {
 
 impl Flood {
     /// A server that never stops talking is listened to now and then.
-    fn pause(&mut self) -> Option<Instant> {
+    fn pause(&mut self, messages: u32) -> Option<Instant> {
         if self.since.elapsed() >= SECOND {
             (self.since, self.messages) = (Instant::now(), 0);
         }
-        self.messages += 1;
+        self.messages = self.messages.saturating_add(messages);
         (self.messages > MESSAGES_A_SECOND).then(|| self.since + SECOND)
     }
 }
@@ -90,20 +103,23 @@ impl Flood {
 pub(super) async fn reply(session: Weak<Inner>, mut replies: mpsc::Receiver<Message>) {
     while let Some(message) = replies.recv().await {
         let Some(session) = session.upgrade() else { return };
-        let sent = tokio::select! {
-            sent = session.link.send(message) => sent,
+        tokio::select! {
+            // Whoever does not take it may take the next.
+            sent = session.link.send(message) => drop(sent),
             () = session.ended.cancelled() => return,
-        };
-        if sent.is_err() {
-            return;
         }
     }
 }
 
 /// In the modern era a server says nothing that it was not asked to say.
 pub(super) async fn subscribe(session: Weak<Inner>) {
+    let mut missed = false;
     loop {
         let Some(session) = session.upgrade() else { return };
+        if std::mem::take(&mut missed) {
+            // Nobody heard what changed meanwhile, and who answers now may be another.
+            session.said.lists_changed.notify_one();
+        }
         let watched = session.watched.lock().unwrap_or_else(PoisonError::into_inner).clone();
         let mut wanted = Map::new();
         for (capability, key) in
@@ -132,12 +148,55 @@ pub(super) async fn subscribe(session: Weak<Inner>) {
         match answer {
             // It does not know how.
             Err(CallFailure::Refused { .. }) => return,
-            Err(CallFailure::Link(LinkError::Over(_))) if ended.is_cancelled() => return,
-            Ok(_) | Err(_) => {}
+            Err(CallFailure::Link(_)) if ended.is_cancelled() => return,
+            Ok(_) | Err(_) => missed = true,
         }
         tokio::select! {
             () = tokio::time::sleep(PAUSE) => {}
             () = ended.cancelled() => return,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use serde_json::{Value, json};
+    use tokio::sync::{Notify, mpsc};
+
+    use super::{Ears, Flood, MESSAGES_A_SECOND};
+    use crate::link::{Came, Listener as _, Message};
+    use crate::session::Said;
+
+    fn ears() -> Ears {
+        let (updated, updates) = mpsc::channel(1);
+        let said = Arc::new(Said { lists_changed: Notify::new(), updated, updates: updates.into() });
+        let (replies, _) = mpsc::channel(1);
+        Ears { waiting: Arc::default(), said, replies, flood: Flood::default().into() }
+    }
+
+    fn message(message: Value) -> Message {
+        let Value::Object(message) = message else { panic!() };
+        message
+    }
+
+    #[test]
+    fn who_says_nothing_all_the_time_is_listened_to_now_and_then() {
+        let unasked = |ears: &Ears| {
+            let answer = json!({"jsonrpc": "2.0", "id": 999_999, "result": {}});
+            ears.hear(message(answer), Came::Anyhow)
+        };
+        let blank = |ears: &Ears| ears.hear_nothing(1);
+        let pings = |ears: &Ears| ears.hear(message(json!({"id": 1, "method": "ping"})), Came::Anyhow);
+        for say in [unasked as fn(&Ears) -> _, blank, pings] {
+            let ears = ears();
+            for _ in 0..MESSAGES_A_SECOND {
+                assert!(say(&ears).is_none());
+            }
+            assert!(say(&ears).is_some());
+        }
+        assert!(ears().hear_nothing(10 * MESSAGES_A_SECOND).is_some());
+        assert!(ears().hear_nothing(0).is_none());
     }
 }

@@ -2,9 +2,9 @@
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use countersign_contract::{Capability, Progress, ProgressUpdate, Severity};
+use countersign_contract::{Capability, Progress, ProgressUpdate, Severity, visible};
 use serde_json::{Value, json};
 use tokio::sync::{mpsc, oneshot};
 
@@ -18,14 +18,33 @@ const WORDS_KEPT: usize = 16;
 /// Of what it says to refuse.
 const REFUSAL_MAX: usize = 1000;
 
+/// Of a message that goes to the log.
+const SAID_MAX: usize = 200;
+
 /// Of the versions that a server says it speaks.
 const VERSIONS_MAX: usize = 10;
 
+/// The caller that stands for everybody without a token. No token has this name.
+pub(crate) const ANYBODY: &str = "anonymous";
+
 #[derive(Default)]
 pub(super) struct Waiting {
+    /// For the log.
+    server: String,
     requests: Mutex<HashMap<u64, Asked>>,
+    users: Mutex<Users>,
     /// No answer comes any more.
     over: AtomicBool,
+}
+
+/// Who has ever asked something in this session.
+#[derive(Default)]
+enum Users {
+    #[default]
+    Nobody,
+    One(Arc<str>),
+    /// Or anybody: what is for one of them may be for another.
+    Several,
 }
 
 /// What is asked, as seen from where the answer arrives.
@@ -33,6 +52,8 @@ pub(super) struct Asked {
     answer: oneshot::Sender<Result<Value, CallFailure>>,
     words: mpsc::Sender<Word>,
     progress: Progress,
+    /// On whose behalf; without one, on ours.
+    caller: Option<Arc<str>>,
 }
 
 /// What a server says or asks while it works on something.
@@ -48,10 +69,10 @@ pub(super) enum Word {
 type Answered = oneshot::Receiver<Result<Value, CallFailure>>;
 
 impl Asked {
-    pub(super) fn new(progress: Progress) -> (Self, Answered, mpsc::Receiver<Word>) {
+    pub(super) fn new(progress: Progress, caller: Option<Arc<str>>) -> (Self, Answered, mpsc::Receiver<Word>) {
         let (answer, answered) = oneshot::channel();
         let (words, said) = mpsc::channel(WORDS_KEPT);
-        (Self { answer, words, progress }, answered, said)
+        (Self { answer, words, progress, caller }, answered, said)
     }
 }
 
@@ -90,7 +111,21 @@ fn needed(required: &Value) -> Option<Capability> {
     known.into_iter().find_map(|(name, capability)| required.get(name).map(|_| capability))
 }
 
+impl Users {
+    fn note(&mut self, caller: &Arc<str>) {
+        match self {
+            Self::Nobody if **caller != *ANYBODY => *self = Self::One(Arc::clone(caller)),
+            Self::One(known) if known == caller => {}
+            Self::Nobody | Self::One(_) | Self::Several => *self = Self::Several,
+        }
+    }
+}
+
 impl Waiting {
+    pub(super) fn of(server: &str) -> Self {
+        Self { server: server.to_owned(), ..Self::default() }
+    }
+
     pub(super) fn lock(&self) -> MutexGuard<'_, HashMap<u64, Asked>> {
         self.requests.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -100,9 +135,16 @@ impl Waiting {
         let mut requests = self.lock();
         let possible = !self.over.load(Ordering::Relaxed);
         if possible {
+            if let Some(caller) = &asked.caller {
+                self.users().note(caller);
+            }
             requests.insert(id, asked);
         }
         possible
+    }
+
+    fn users(&self) -> MutexGuard<'_, Users> {
+        self.users.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Nobody waits any more.
@@ -112,15 +154,16 @@ impl Waiting {
         requests.clear();
     }
 
-    /// An answer counts once, and only for what was asked.
-    pub(super) fn answer(&self, message: Message) {
+    /// Whether it answers something: it counts once, and only for what was asked.
+    pub(super) fn answer(&self, message: Message) -> bool {
         let id = message.get("id").and_then(Value::as_u64);
         let Some(asked) = id.and_then(|id| self.lock().remove(&id)) else {
             tracing::debug!("an answer to nothing that was asked");
-            return;
+            return false;
         };
         // Whoever asked may be gone.
         drop(asked.answer.send(outcome(message)));
+        true
     }
 
     pub(super) fn progress(&self, params: &Value) {
@@ -143,6 +186,12 @@ impl Waiting {
         };
         let mut data = params.get_mut("data").map(Value::take).unwrap_or_default();
         texts::clean(&mut data);
+        // It may be about what somebody else asked before.
+        if !matches!(came, Came::With(_)) && matches!(*self.users(), Users::Several) {
+            let said: String = visible(&data.to_string()).chars().take(SAID_MAX).collect();
+            tracing::debug!(server = self.server, ?severity, said, "a message for nobody in particular");
+            return;
+        }
         // Nobody waits for a client that is slow to listen.
         self.pass_on(came, Word::Message(severity, data));
     }
@@ -165,5 +214,56 @@ impl Waiting {
             Came::Anyhow | Came::Alone => requests.values().next().filter(|_| requests.len() == 1),
         };
         asked.is_some_and(|asked| asked.words.try_send(word).is_ok())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use countersign_contract::Progress;
+    use serde_json::{Value, json};
+    use tokio::sync::mpsc;
+
+    use super::{Asked, Waiting, Word};
+    use crate::link::{Came, Message};
+
+    fn said() -> Message {
+        let message = json!({"method": "notifications/message", "params": {"level": "info", "data": "secret"}});
+        let Value::Object(message) = message else { panic!() };
+        message
+    }
+
+    /// Those of these requests that hear what the server says, after they were asked one after the other; each but the last
+    /// has its answer by then.
+    fn hear(callers: &[Option<&str>], came: Came) -> bool {
+        let waiting = Waiting::of("toy");
+        let mut last: Option<mpsc::Receiver<Word>> = None;
+        for (id, caller) in (1..).zip(callers) {
+            let (asked, _, words) = Asked::new(Progress::default(), caller.map(Into::into));
+            assert!(waiting.insert(id, asked));
+            waiting.lock().retain(|waits, _| *waits == id);
+            last = Some(words);
+        }
+        waiting.message(&mut said(), came);
+        last.unwrap().try_recv().is_ok()
+    }
+
+    #[test]
+    fn what_may_be_about_another_callers_call_is_told_to_nobody() {
+        for (callers, heard) in [
+            (&[Some("ann")][..], true),
+            (&[Some("ann"), Some("ann")], true),
+            (&[None, Some("ann")], true),
+            (&[Some("ann"), Some("bob")], false),
+            (&[Some("ann"), Some("bob"), Some("bob")], false),
+            // Who that is, nobody knows.
+            (&[Some("anonymous")], false),
+            (&[Some("anonymous"), Some("ann")], false),
+        ] {
+            for came in [Came::Anyhow, Came::Alone] {
+                assert_eq!(hear(callers, came), heard, "{callers:?}");
+            }
+            let last = u64::try_from(callers.len()).unwrap();
+            assert!(hear(callers, Came::With(last)), "what came with it is its own");
+        }
     }
 }

@@ -5,6 +5,7 @@
 
 use std::error::Error;
 use std::future::poll_fn;
+use std::io;
 use std::pin::{Pin, pin};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Waker};
@@ -36,6 +37,9 @@ const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 /// Servers close what is idle after some such time.
 const IDLE_TIME: Duration = Duration::from_secs(90);
 const IDLE_MAX: usize = 64;
+/// Where no connection was possible for so long, and nothing came on an older one, nobody is there. A single one that
+/// fails says little: there may be too many at once.
+const LOST_AFTER: Duration = Duration::from_secs(30);
 /// A peer that vanished without a word is found out.
 const KEEP_ALIVE: Duration = Duration::from_mins(1);
 
@@ -46,6 +50,8 @@ pub(super) struct Client {
     path: Uri,
     host: HeaderValue,
     idle: Arc<Kept>,
+    /// Since when nobody could be reached.
+    lost_since: Mutex<Option<Instant>>,
 }
 
 /// The last one is the one last used.
@@ -91,7 +97,7 @@ impl Client {
         tcp.set_keepalive(Some(KEEP_ALIVE));
         let connector =
             HttpsConnectorBuilder::new().with_tls_config(tls).https_or_http().enable_http1().wrap_connector(tcp);
-        Ok(Self { connector, uri, path, host, idle: Arc::default() })
+        Ok(Self { connector, uri, path, host, idle: Arc::default(), lost_since: Mutex::default() })
     }
 
     pub(super) async fn post(&self, headers: HeaderMap, body: Vec<u8>) -> Result<Response, LinkError> {
@@ -125,6 +131,20 @@ impl Client {
     }
 
     async fn connect(&self) -> Result<Wire, LinkError> {
+        let connected = self.try_connect().await;
+        match &connected {
+            Err(LinkError::Unreachable(why)) if self.is_lost() => Err(LinkError::Nobody(why.clone())),
+            Ok(_) | Err(_) => connected,
+        }
+    }
+
+    /// After one more connection that was not possible.
+    fn is_lost(&self) -> bool {
+        let mut lost_since = self.lost_since.lock().unwrap_or_else(PoisonError::into_inner);
+        lost_since.get_or_insert_with(Instant::now).elapsed() >= LOST_AFTER
+    }
+
+    async fn try_connect(&self) -> Result<Wire, LinkError> {
         let late = || LinkError::Unreachable(format!("no connection within {CONNECT_TIMEOUT:?}"));
         let connected = tokio::time::timeout(CONNECT_TIMEOUT, self.connector.clone().call(self.uri.clone())).await;
         let stream = connected.map_err(|_| late())?.map_err(|error| unreachable(&*error))?;
@@ -133,6 +153,7 @@ impl Client {
     }
 
     fn answer(&self, response: http::Response<Incoming>, wire: Wire) -> Response {
+        *self.lost_since.lock().unwrap_or_else(PoisonError::into_inner) = None;
         let (head, body) = response.into_parts();
         Response { status: head.status, headers: head.headers, body, wire: Some(wire), idle: Arc::clone(&self.idle) }
     }
@@ -245,7 +266,10 @@ fn unreachable(error: &(dyn Error + 'static)) -> LinkError {
     while let Some(source) = cause.source() {
         cause = source;
     }
-    LinkError::Unreachable(cause.to_string())
+    match cause.downcast_ref::<io::Error>().map(io::Error::kind) {
+        Some(io::ErrorKind::ConnectionRefused) => LinkError::Nobody(cause.to_string()),
+        Some(_) | None => LinkError::Unreachable(cause.to_string()),
+    }
 }
 
 #[cfg(test)]

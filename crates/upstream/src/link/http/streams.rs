@@ -47,13 +47,20 @@ impl Shared {
 
     /// What belongs to no request. A server that has no such stream says so. `answered` hears when it is there, or is not.
     pub(super) async fn listen(&self, answered: &Notify) {
-        let mut events = Events::default();
+        let (mut events, mut was_there) = (Events::default(), false);
         loop {
             let answer = self.get(events.last_id.as_deref()).await;
             answered.notify_one();
             match answer {
-                // It may break at any time.
-                Ok(response) => drop(self.take_all(response, &mut events, None).await),
+                Ok(response) => {
+                    was_there = true;
+                    // It may break at any time.
+                    drop(self.take_all(response, &mut events, None).await);
+                }
+                Err(LinkError::Status(404)) if was_there => {
+                    self.noted(LinkError::Forgotten);
+                    return;
+                }
                 Err(LinkError::Status(status)) => {
                     tracing::debug!(server = self.surroundings.server, status, "no stream of its own");
                     return;
@@ -72,7 +79,7 @@ impl Shared {
         for (name, value) in [(VERSION, agreed.version), (SESSION, agreed.session), (LAST_EVENT, last_id)] {
             headers.extend(value.map(|value| (HeaderName::from_static(name), value)));
         }
-        let response = self.client.get(headers).await?;
+        let response = self.client.get(headers).await.map_err(|error| self.noted(error))?;
         if response.status == StatusCode::OK && kind(&response) == EVENTS {
             Ok(response)
         } else {
@@ -93,6 +100,9 @@ impl Shared {
                     self.let_end(response);
                     return Ok(Some(answer));
                 }
+            }
+            if let Some(pause) = self.surroundings.listener.hear_nothing(events.take_idle()) {
+                tokio::time::sleep_until(pause).await;
             }
         }
         Ok(None)

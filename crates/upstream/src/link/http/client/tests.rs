@@ -1,11 +1,12 @@
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
+use std::time::Instant;
 
 use http::HeaderMap;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::{TcpListener, TcpStream};
 
-use super::Client;
+use super::{Client, LOST_AFTER};
 use crate::link::LinkError;
 
 const ANSWER: &[u8] = b"HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nok";
@@ -128,6 +129,24 @@ fn who_does_not_read_to_the_end_hangs_up() {
         drop(client.get(HeaderMap::new()).await.unwrap());
         assert_eq!(asked(&client).await, Ok(b"ok".to_vec()));
         assert_eq!(seen.counts(), (2, 2));
+    });
+}
+
+#[test]
+fn nobody_is_there_when_no_connection_was_possible_for_a_while() {
+    on_one_thread(async {
+        // No connection is possible to everybody at once.
+        let client = Client::new("http://255.255.255.255:1/", &mut HeaderMap::new()).unwrap();
+        for _ in 0..3 {
+            assert!(matches!(asked(&client).await, Err(LinkError::Unreachable(_))));
+        }
+        *client.lost_since.lock().unwrap() = Instant::now().checked_sub(LOST_AFTER);
+        assert!(matches!(asked(&client).await, Err(LinkError::Nobody(_))));
+        let (url, _seen) = server(&[Manner::Answers]).await;
+        let client = Client::new(&url, &mut HeaderMap::new()).unwrap();
+        *client.lost_since.lock().unwrap() = Instant::now().checked_sub(LOST_AFTER);
+        asked(&client).await.unwrap();
+        assert!(client.lost_since.lock().unwrap().is_none());
     });
 }
 
