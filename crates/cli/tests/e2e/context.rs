@@ -162,6 +162,24 @@ fn changes_are_followed() {
 }
 
 #[test]
+fn a_single_question_is_answered_from_what_is_there_now() {
+    for arguments in
+        [&["search", "zebra stripes", "--json"][..], &["call", "context_search", "query=zebra stripes", "--json"]]
+    {
+        let env = TestEnv::with_config(UNLIMITED);
+        for (name, text) in [("kept.md", "stripes"), ("gone.md", "stripes GONE"), ("hidden.md", "stripes HIDDEN")] {
+            env.write(name, &format!("# Zebra\n\nThe zebra has {text}.\n"));
+        }
+        env.json(&["index", "--json"]);
+        fs::remove_file(env.path("gone.md")).unwrap();
+        env.write(".ignore", "hidden.md\n");
+        let found = env.json(arguments).to_string();
+        assert!(found.contains("kept.md"), "{arguments:?}: {found}");
+        assert!(!found.contains("GONE") && !found.contains("HIDDEN"), "{arguments:?}: {found}");
+    }
+}
+
+#[test]
 fn memory_is_found_when_it_appears() {
     let env = TestEnv::with_config(UNLIMITED);
     env.write("README.md", "# Project\n");
