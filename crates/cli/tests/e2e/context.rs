@@ -180,6 +180,20 @@ fn a_single_question_is_answered_from_what_is_there_now() {
 }
 
 #[test]
+fn what_git_excludes_here_only_is_followed() {
+    let env = TestEnv::with_config(UNLIMITED);
+    git(env.folder(), &["init", "-q", "."], None);
+    env.write("zebra.md", "# Zebra\n\nThe zebra has stripes.\n");
+    fs::create_dir_all(env.path(".git/info")).unwrap();
+    env.write(".git/info/exclude", "");
+    let server = env.serve();
+    let is_found = || search(&server, "zebra stripes").to_string().contains("zebra.md");
+    wait_for("the file", || is_found().then_some(()));
+    env.write(".git/info/exclude", "zebra.md\n");
+    wait_for("the exclusion", || (!is_found()).then_some(()));
+}
+
+#[test]
 fn memory_is_found_when_it_appears() {
     let env = TestEnv::with_config(UNLIMITED);
     env.write("README.md", "# Project\n");
