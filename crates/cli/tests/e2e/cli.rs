@@ -195,6 +195,22 @@ fn a_reader_that_hangs_up_is_no_failure() {
 
 #[test]
 fn a_misspelt_tool_in_the_configuration_is_pointed_out() {
+    for (keys, key) in [
+        ("approval: {helo: client}", "approval"),
+        ("limits: {rate_per_minute: {helo: 5}}", "limits.rate_per_minute"),
+        ("limits: {timeout: {helo: 5s}}", "limits.timeout"),
+        ("auth: {tokens: [{name: ci, token: 0123456789abcdef0123456789abcdef, tools: [helo]}]}", "auth.tokens"),
+    ] {
+        let env = TestEnv::with_config(keys);
+        let checked = env.run(&["config", "check"]);
+        assert_eq!(checked.status.code(), Some(1), "{keys}: {}", stderr(&checked));
+        let expected = format!("`{key}` names `helo`, which is not a tool here; did you mean `hello`?");
+        assert!(stderr(&checked).contains(&expected), "{keys}: {}", stderr(&checked));
+    }
+    // Names of tools to come are nobody's slip.
+    let servers = "servers: {time: {command: time-server}}\napproval: {time__now: client}\n";
+    let checked = TestEnv::with_config(servers).run(&["config", "check"]);
+    assert!(checked.status.success(), "{}", stderr(&checked));
     let env = TestEnv::with_config("approval: {helo: client}\nlimits: {rate_per_minute: {hello: 5}}\n");
     let doctor = env.run(&["doctor"]);
     assert_eq!(doctor.status.code(), Some(1));
