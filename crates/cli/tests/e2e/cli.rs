@@ -98,6 +98,23 @@ fn a_data_folder_that_cannot_be_used_is_explained() {
 }
 
 #[test]
+fn a_service_that_does_not_answer_is_unreachable() {
+    let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+    let env = TestEnv::with_config(&format!("database: postgres://ada@127.0.0.1:{port}/countersign\n"));
+    for arguments in [&["call", "hello"][..], &["search", "anything"], &["ask", "say hello"], &["stats"]] {
+        let output = env.run(arguments);
+        assert_eq!(output.status.code(), Some(4), "{arguments:?}: {}", stderr(&output));
+        assert!(stderr(&output).contains("cannot connect to the database"), "{arguments:?}: {}", stderr(&output));
+    }
+    let embedder = format!("context: {{embedder: {{url: 'http://127.0.0.1:{port}/v1', model: small}}}}\n");
+    let env = TestEnv::with_config(&embedder);
+    env.write("README.md", "# Importer\n\nReads invoices.\n");
+    let output = env.run(&["index"]);
+    assert_eq!(output.status.code(), Some(4), "{}", stderr(&output));
+    assert!(stderr(&output).contains("cannot be reached"), "{}", stderr(&output));
+}
+
+#[test]
 fn commands_that_only_look_create_nothing() {
     let env = TestEnv::new();
     for arguments in [
