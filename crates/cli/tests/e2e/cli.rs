@@ -115,6 +115,21 @@ fn a_service_that_does_not_answer_is_unreachable() {
 }
 
 #[test]
+fn what_is_wrong_with_a_search_is_said() {
+    let env = TestEnv::new();
+    for (arguments, words) in [
+        (&["--limit", "0"][..], &["Invalid parameters", "/limit: "][..]),
+        (&["--limit", "99", "--type", "code"], &["/limit: ", "/type: "]),
+    ] {
+        let output = env.run(&[&["search", "anything"], arguments].concat());
+        assert_eq!(output.status.code(), Some(5), "{arguments:?}");
+        for word in words {
+            assert!(stderr(&output).contains(word), "{arguments:?} should mention {word}: {}", stderr(&output));
+        }
+    }
+}
+
+#[test]
 fn commands_that_only_look_create_nothing() {
     let env = TestEnv::new();
     for arguments in [
