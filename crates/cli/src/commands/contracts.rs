@@ -15,7 +15,7 @@ use super::call::UPSTREAMS_PATIENCE;
 use crate::args::{Common, ContractsCommand};
 use crate::config::Config;
 use crate::failure::{CommandError, CommandResult};
-use crate::output;
+use crate::output::{self, Format};
 use crate::upstreams::Upstreams;
 use crate::wiring::{self, Kept};
 
@@ -32,8 +32,8 @@ pub(super) fn run(common: &Common, command: ContractsCommand) -> CommandResult {
             };
             Ok(output::print_json(wiring::format(common), &contract)?)
         }
-        ContractsCommand::Export { folder } => export(&config, &catalog, &folder),
-        ContractsCommand::Check { folder } => check(&catalog, &folder),
+        ContractsCommand::Export { folder } => export(wiring::format(common), &config, &catalog, &folder),
+        ContractsCommand::Check { folder } => check(wiring::format(common), &catalog, &folder),
     }
 }
 
@@ -60,22 +60,30 @@ fn files(catalog: &Catalog) -> BTreeMap<String, Value> {
     files
 }
 
-fn export(config: &Config, catalog: &Catalog, folder: &Path) -> CommandResult {
+fn export(format: Format, config: &Config, catalog: &Catalog, folder: &Path) -> CommandResult {
     fs::create_dir_all(folder).with_context(|| format!("cannot create the folder `{}`", folder.display()))?;
+    let mut written = Vec::new();
     for (name, content) in files(catalog) {
         let path = folder.join(name);
         fs::write(&path, format!("{content:#}\n")).with_context(|| format!("cannot write `{}`", path.display()))?;
-        output::say(&format!("wrote {}\n", path.display()));
+        written.push(path.display().to_string());
     }
-    if !config.servers.is_empty() {
-        let servers: Vec<_> = config.servers.iter().map(|server| format!("`{}`", server.name)).collect();
-        let servers = servers.join(", ");
-        output::say(&format!("the tools of {servers} are not exported: those contracts are their servers' own\n"));
+    let servers: Vec<_> = config.servers.iter().map(|server| server.name.as_str()).collect();
+    if format == Format::Json {
+        let done = json!({"folder": folder.display().to_string(), "written": written, "servers_left_out": servers});
+        return Ok(output::print_json(format, &done)?);
+    }
+    for path in written {
+        output::say(&format!("wrote {path}\n"));
+    }
+    if !servers.is_empty() {
+        let servers = servers.join("`, `");
+        output::say(&format!("the tools of `{servers}` are not exported: those contracts are their servers' own\n"));
     }
     Ok(())
 }
 
-fn check(catalog: &Catalog, folder: &Path) -> CommandResult {
+fn check(format: Format, catalog: &Catalog, folder: &Path) -> CommandResult {
     let mut findings = Vec::new();
     let files = files(catalog);
     for (name, content) in &files {
@@ -87,10 +95,14 @@ fn check(catalog: &Catalog, folder: &Path) -> CommandResult {
             Err(error) => findings.push(format!("{}: {error}", path.display())),
         }
     }
-    if findings.is_empty() {
-        output::say(&format!("{} files are as the contracts in force say\n", files.len()));
-        return Ok(());
+    if !findings.is_empty() {
+        let hint = format!("`countersign contracts export {}` writes them anew", folder.display());
+        let error = CommandError::message(ExitCode::Contract, findings.join("\n"));
+        return Err(error.hint(hint).details(json!(findings)));
     }
-    let hint = format!("`countersign contracts export {}` writes them anew", folder.display());
-    Err(CommandError::message(ExitCode::Contract, findings.join("\n")).hint(hint))
+    match format {
+        Format::Json => output::print_json(format, &json!({"valid": true, "files": files.len()}))?,
+        Format::Text => output::say(&format!("{} files are as the contracts in force say\n", files.len())),
+    }
+    Ok(())
 }

@@ -51,6 +51,9 @@ async fn build(common: &Common, place: &wiring::IndexPlace) -> CommandResult {
     bar.end();
     match built {
         Ok(built) => report(common, built, started.elapsed()),
+        Err(BuildError::Busy) if wiring::format(common) == Format::Json => {
+            Ok(output::print_json(Format::Json, &json!({"busy": "another process keeps this index up to date"}))?)
+        }
         Err(BuildError::Busy) => {
             output::say("another process keeps this index up to date; there is nothing to do\n");
             Ok(())

@@ -1,7 +1,9 @@
 //! The command line: what it prints where, and how it ends.
 
 use std::fs;
+use std::io::{BufRead as _, BufReader};
 use std::net::TcpListener;
+use std::process::Stdio;
 
 use serde_json::{Value, json};
 
@@ -185,6 +187,11 @@ fn contracts_travel_to_a_folder_and_back() {
     let env = TestEnv::new();
     assert!(env.run(&["contracts", "export", "out"]).status.success());
     assert!(env.run(&["contracts", "check", "out"]).status.success());
+    let exported = env.json(&["contracts", "export", "out", "--json"]);
+    let written = exported["written"].as_array().unwrap();
+    assert!(written.contains(&json!("out/hello.json")) && exported["folder"] == "out", "{exported}");
+    let checked = env.json(&["contracts", "check", "out", "--json"]);
+    assert_eq!(checked, json!({"valid": true, "files": written.len()}));
     let file = env.path("out/hello.json");
     let stale = fs::read_to_string(&file).unwrap().replace("Greeting message", "Greeting");
     fs::write(&file, stale).unwrap();
@@ -218,9 +225,23 @@ fn completions_and_manual_are_printed() {
 }
 
 #[test]
+fn a_program_learns_where_it_is_served() {
+    let env = TestEnv::new();
+    let mut command = env.command(&["serve", "--listen", "127.0.0.1:0", "--json"]);
+    let mut child = command.stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
+    let mut line = String::new();
+    BufReader::new(child.stdout.take().unwrap()).read_line(&mut line).unwrap();
+    child.kill().unwrap();
+    child.wait().unwrap();
+    let said: Value = serde_json::from_str(&line).unwrap();
+    assert!(said["rest"].as_str().is_some_and(|url| url.starts_with("http://127.0.0.1:")), "{said}");
+    assert!(["mcp", "openapi", "metrics", "version"].iter().all(|key| said[*key].is_string()), "{said}");
+}
+
+#[test]
 fn a_reader_that_hangs_up_is_no_failure() {
     let env = TestEnv::new();
-    let mut child = env.command(&["config", "schema"]).stdout(std::process::Stdio::piped()).spawn().unwrap();
+    let mut child = env.command(&["config", "schema"]).stdout(Stdio::piped()).spawn().unwrap();
     drop(child.stdout.take());
     assert!(child.wait().unwrap().success());
 }

@@ -224,6 +224,7 @@ fn two_processes_share_one_index() {
     });
     let busy = env.run(&["index"]);
     assert!(busy.status.success() && stderr(&busy).contains("another process keeps this index up to date"), "{busy:?}");
+    assert!(env.json(&["index", "--json"])["busy"].is_string());
     // Whoever is left goes on.
     one.kill();
     env.write("walrus.md", "# Walrus\n\nThe walrus has tusks.\n");
