@@ -31,7 +31,8 @@ use crate::logging::{self, LogFile, LogFileError, Stderr};
 use crate::output::Format;
 use crate::upstreams::Upstreams;
 
-pub(crate) use self::context::IndexPlace;
+pub(crate) use self::asking::try_model;
+pub(crate) use self::context::{IndexPlace, try_embedder};
 
 /// Validators recurse with schema and value; both are bounded, and the bounds fit into this several times.
 const STACK_BYTES: usize = 8 * 1024 * 1024;

@@ -8,6 +8,7 @@ use std::process::Stdio;
 use serde_json::{Value, json};
 
 use crate::env::{TestEnv, stderr, stdout};
+use crate::model::{KEY, Model, Said, words};
 
 #[test]
 fn help_is_part_of_the_interface() {
@@ -278,4 +279,31 @@ fn the_doctor_finds_a_healthy_place_healthy() {
     let report = env.json(&["doctor", "--json"]);
     let checks = report["checks"].as_array().unwrap();
     assert!(checks.len() >= 7 && checks.iter().all(|check| check["ok"] == json!(true)), "{report}");
+}
+
+#[test]
+fn the_doctor_asks_the_services_that_are_configured() {
+    let (embedder, model) = (Model::start(), Model::start());
+    let config = json!({"context": {"embedder": embedder.config()}, "llm": model.config()});
+    let env = TestEnv::with_config(&config.to_string());
+    let vector = json!({"data": [{"index": 0, "embedding": [1.0, 0.5]}]}).to_string();
+    let wrong_key = Said::Raw(401, "{}".to_owned());
+    for (embeds, says, expected) in [
+        (Said::Raw(200, vector), words("yes"), [true, true]),
+        (wrong_key.clone(), wrong_key, [false, false]),
+        (Said::Raw(200, "[]".to_owned()), Said::Raw(200, "[]".to_owned()), [false, false]),
+    ] {
+        embedder.says(&[embeds]);
+        model.says(&[says]);
+        let output = env.run(&["doctor", "--json"]);
+        let report: Value = serde_json::from_slice(&output.stdout).unwrap();
+        let is_ok = |name: &str| {
+            let mut checks = report["checks"].as_array().unwrap().iter();
+            checks.find(|check| check["check"] == name).unwrap()["ok"].as_bool().unwrap()
+        };
+        assert_eq!([is_ok("embedding service"), is_ok("language model")], expected, "{report}");
+        assert!(!report.to_string().contains(KEY), "{report}");
+        assert_eq!(output.status.success(), expected[0]);
+        assert_eq!((embedder.asked().len(), model.asked().len()), (1, 1), "one cheap question each");
+    }
 }
