@@ -175,11 +175,11 @@ pub(crate) struct CheckArguments {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum ContractsCommand {
-    /// Print one tool's contract
+    /// Print one tool's contract, a built-in one's or a server's
     Show { tool: String },
-    /// Write every contract and the OpenAPI document into a folder
+    /// Write the contracts of the built-in tools and the OpenAPI document into a folder
     Export { folder: PathBuf },
-    /// Compare the contracts in a folder with the ones in force
+    /// Compare the contracts in a folder with those of the built-in tools
     Check { folder: PathBuf },
 }
 

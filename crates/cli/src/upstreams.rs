@@ -1,5 +1,7 @@
 //! Upstream servers and our own tools in one catalog, which follows the servers as they come, change and go.
 
+mod absent;
+
 use std::collections::HashSet;
 use std::sync::Arc;
 use std::time::Duration;
@@ -11,6 +13,8 @@ use serde_json::{Value, json};
 use tokio::sync::broadcast::error::RecvError;
 
 use crate::config::{Config, Level};
+use crate::failure::CommandError;
+use crate::wiring;
 
 #[derive(Debug)]
 pub(crate) struct Upstreams {
@@ -104,6 +108,12 @@ impl Upstreams {
     pub(crate) fn reports(&self) -> Vec<ServerReport> {
         self.fleet.reports()
     }
+
+    /// Why there is no tool of this name: a server is the reason, or nobody has one.
+    pub(crate) fn absent(&self, name: &str, config: &Config) -> CommandError {
+        let of_server = absent::absent(name, &config.servers, &self.reports());
+        of_server.unwrap_or_else(|| wiring::unknown_tool(name, &self.catalog()))
+    }
 }
 
 pub(crate) fn strictness(level: Level) -> Strictness {
@@ -140,11 +150,12 @@ pub(crate) fn state(condition: Condition) -> &'static str {
     }
 }
 
+fn reasons(reasons: &[Reason]) -> Value {
+    let reason = |reason: &Reason| json!({"kind": reason.kind().to_string(), "reason": reason.to_string(), "remedy": reason.remedy()});
+    reasons.iter().map(reason).collect()
+}
+
 fn tool(judged: &Judged) -> Value {
-    let reasons = |reasons: &[Reason]| {
-        let reason = |reason: &Reason| json!({"kind": reason.kind().to_string(), "reason": reason.to_string(), "remedy": reason.remedy()});
-        reasons.iter().map(reason).collect::<Vec<_>>()
-    };
     match &judged.verdict {
         Verdict::Admitted { contract, noted } => json!({
             "tool": judged.name, "verdict": "admitted", "name": contract.name, "effect": contract.effect,

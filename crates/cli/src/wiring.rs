@@ -31,7 +31,8 @@ use crate::logging::{self, LogFile, LogFileError, Stderr};
 use crate::output::Format;
 use crate::upstreams::Upstreams;
 
-pub(crate) use self::context::IndexPlace;
+pub(crate) use self::asking::try_model;
+pub(crate) use self::context::{IndexPlace, try_embedder};
 
 /// Validators recurse with schema and value; both are bounded, and the bounds fit into this several times.
 const STACK_BYTES: usize = 8 * 1024 * 1024;
@@ -387,27 +388,34 @@ impl Readiness for StoreReadiness {
 }
 
 pub(crate) fn store_error(error: StoreError) -> CommandError {
-    let hint = match &error {
-        StoreError::Folder { .. } => "make the folder writable for you, or set `data_dir` to another one",
-        StoreError::NotThere { .. } => "nothing was recorded there yet; are `data_dir` and `database` the right ones?",
-        StoreError::Locked { .. } => "wait for the other process, or end it if it hangs",
-        StoreError::Unreachable { .. } => {
-            "is the server running there, and are user, password and name of the database in `database` right?"
+    let (exit, hint) = match &error {
+        StoreError::Unreachable { .. } => (
+            ExitCode::Unreachable,
+            "is the server running there, and are user, password and name of the database in `database` right?",
+        ),
+        StoreError::Folder { .. } => {
+            (ExitCode::Usage, "make the folder writable for you, or set `data_dir` to another one")
         }
-        StoreError::Unsuitable { .. } => "set `database` to another one, or to `sqlite`",
+        StoreError::NotThere { .. } => {
+            (ExitCode::Usage, "nothing was recorded there yet; are `data_dir` and `database` the right ones?")
+        }
+        StoreError::Locked { .. } => (ExitCode::Usage, "wait for the other process, or end it if it hangs"),
+        StoreError::Unsuitable { .. } => (ExitCode::Usage, "set `database` to another one, or to `sqlite`"),
         StoreError::NewerSchema { .. } => {
-            "run that newer version of Countersign, or set `data_dir` or `database` to another place"
+            (ExitCode::Usage, "run that newer version of Countersign, or set `data_dir` or `database` to another place")
         }
-        StoreError::Corrupt { .. } => "move the database aside to start anew; `countersign doctor` looks closer",
+        StoreError::Corrupt { .. } => {
+            (ExitCode::Usage, "move the database aside to start anew; `countersign doctor` looks closer")
+        }
         StoreError::Open { .. }
         | StoreError::Migrate { .. }
         | StoreError::Read(_)
         | StoreError::Unwritable
         | StoreError::UnreadableRecord { .. }
         | StoreError::Export(_)
-        | StoreError::Unflushed { .. } => "`countersign doctor` looks closer",
+        | StoreError::Unflushed { .. } => (ExitCode::Usage, "`countersign doctor` looks closer"),
     };
-    CommandError::new(ExitCode::Usage, error).hint(hint)
+    CommandError::new(exit, error).hint(hint)
 }
 
 pub(crate) fn log_error(error: LogFileError) -> CommandError {

@@ -20,8 +20,9 @@ use crate::weights::Weights;
 /// A question that comes before the project was looked at waits this long for it; then what is there has to do.
 const FIRST_LOOK: Duration = Duration::from_millis(1200);
 
-/// An index that was made before is worth waiting for: a large one takes seconds to read. Its words come first.
-const READING: Duration = Duration::from_millis(3500);
+/// An index that was made before is worth waiting for: a large one takes seconds to read. Its words come first. Then it
+/// is compared with the project, so that no text of files is shown that are gone or ignored by now.
+const CATCHING_UP: Duration = Duration::from_millis(3500);
 
 /// A service that takes longer for a query is no help: a search may take five seconds at most.
 const QUERY_PATIENCE: Duration = Duration::from_secs(4);
@@ -109,8 +110,9 @@ impl Index {
             // What there is by then has to do.
             let _ = tokio::time::timeout(FIRST_LOOK, looked.wait_for(|looked| *looked != Looked::NotYet)).await;
         }
-        if *looked.borrow() == Looked::Reading {
-            let _ = tokio::time::timeout(READING, looked.wait_for(|looked| *looked > Looked::Reading)).await;
+        let now = *looked.borrow();
+        if now == Looked::Reading || now == Looked::Before {
+            let _ = tokio::time::timeout(CATCHING_UP, looked.wait_for(|looked| *looked > Looked::Before)).await;
         }
     }
 

@@ -64,8 +64,10 @@ pub(crate) enum Looked {
     NotYet,
     /// There is an index, and it is being read.
     Reading,
-    /// There is an index, or another process makes one.
+    /// It says what the project was when it was made; files may be gone or ignored since.
     Before,
+    /// Nothing newer is to come of this process soon: another one looks after the index, or the look failed.
+    Settled,
     /// Everything was looked at by this process.
     AtAll,
 }
@@ -163,6 +165,8 @@ impl Index {
                     let cause: &(dyn std::error::Error + 'static) = &error;
                     tracing::warn!(error = cause, "the context index is not up to date; trying again");
                 }
+                // Questions need not wait for what may fail again.
+                self.has_looked(Looked::Settled);
                 tokio::time::sleep(RETRY_AFTER).await;
             }
         };
@@ -181,13 +185,15 @@ impl Index {
         loop {
             self.catalogue.sync().await?;
             let lock = Lock::take(&self.lock).map_err(BuildError::Lock)?;
-            if lock.is_none() || self.catalogue.len() > 0 {
+            let Some(lock) = lock else {
+                self.has_looked(Looked::Settled);
+                tokio::time::sleep(FOLLOW_EVERY).await;
+                continue;
+            };
+            if self.catalogue.len() > 0 {
                 self.has_looked(Looked::Before);
             }
-            match lock {
-                Some(lock) => return self.lead(lock).await,
-                None => tokio::time::sleep(FOLLOW_EVERY).await,
-            }
+            return self.lead(lock).await;
         }
     }
 

@@ -20,6 +20,9 @@ const MAX_TIME_A_FILE: Duration = Duration::from_millis(500);
 
 const GIT: &str = ".git";
 
+/// In it: here is `exclude`.
+const INFO: &str = "info";
+
 /// What is indexed.
 #[derive(Debug)]
 pub struct Sources {
@@ -142,16 +145,18 @@ impl Sources {
         folders.extend(above);
         let memory = &self.memory.folder;
         let others = [Some(self.root.path()), Some(memory.as_path()), memory.parent()];
-        // Where a commit shows first.
+        // Where a commit shows first, and where files are ignored for this copy only.
         let git = self.folder.join(GIT);
-        folders.extend(others.into_iter().flatten().map(Path::to_owned).chain([git.join("logs"), git]));
+        let of_git = [git.join("logs"), git.join(INFO), git];
+        folders.extend(others.into_iter().flatten().map(Path::to_owned).chain(of_git));
         folders.retain(|folder| folder.is_dir());
         folders
     }
 
-    /// Whether a path that changed says that there are new commits.
+    /// Whether a path that changed says that there are new commits; `info/exclude` says which files count instead.
     pub(crate) fn is_history(&self, path: &Path) -> bool {
-        path.starts_with(self.folder.join(GIT))
+        let git = self.folder.join(GIT);
+        path.starts_with(&git) && !path.starts_with(git.join(INFO))
     }
 
     /// The days of the history, newest first. Blocks on the disk.

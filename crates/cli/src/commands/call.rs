@@ -60,7 +60,7 @@ pub(super) fn call_once(
         let catalog = host.gate.catalog();
         let arguments = match catalog.find(tool, &caller) {
             Some(tool) => arguments(tool.contract()),
-            None => Err(wiring::unknown_tool(tool, &catalog)),
+            None => Err(host.upstreams.absent(tool, &config)),
         };
         let arguments = match arguments {
             Ok(arguments) => arguments,

@@ -40,6 +40,7 @@ pub(super) fn run(common: &Common) -> CommandResult {
     ];
     let runtime = wiring::runtime()?;
     checks.extend(runtime.block_on(store(&config)));
+    checks.extend(runtime.block_on(services(&config)));
     checks.extend(runtime.block_on(servers(&config)));
     // After the data folder: the log usually goes into it, and must not be what creates it.
     checks.push(Check { name: "log file".into(), found: log_file(&config) });
@@ -105,6 +106,20 @@ fn address(config: &Config) -> Result<String, String> {
         }
         Err(error) => Err(format!("{address}: {error}; set `http.listen` to an address of this machine")),
     }
+}
+
+/// Services that are configured; what is embedded needs no trial.
+async fn services(config: &Config) -> Vec<Check> {
+    let check = |name: &'static str, key: &str, tried: Result<(), String>| {
+        let answers = tried.map(|()| "answers".to_owned());
+        let found = answers.map_err(|error| format!("{}; is `{key}` right?", visible(&error)));
+        Check { name: name.into(), found }
+    };
+    let embedder = wiring::try_embedder(config).await;
+    let model = wiring::try_model(config).await;
+    let embedder = embedder.map(|tried| check("embedding service", "context.embedder", tried));
+    let model = model.map(|tried| check("language model", "llm", tried));
+    embedder.into_iter().chain(model).collect()
 }
 
 /// Each is started or connected once.

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use anyhow::Context as _;
-use countersign_index::{BuildError, Built, Stage};
+use countersign_index::{BuildError, Built, EmbedError, Stage};
 use countersign_transports::ExitCode;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use serde_json::json;
@@ -51,11 +51,16 @@ async fn build(common: &Common, place: &wiring::IndexPlace) -> CommandResult {
     bar.end();
     match built {
         Ok(built) => report(common, built, started.elapsed()),
+        Err(BuildError::Busy) if wiring::format(common) == Format::Json => {
+            Ok(output::print_json(Format::Json, &json!({"busy": "another process keeps this index up to date"}))?)
+        }
         Err(BuildError::Busy) => {
             output::say("another process keeps this index up to date; there is nothing to do\n");
             Ok(())
         }
-        Err(error @ (BuildError::Index(_) | BuildError::Embed(_) | BuildError::Lock(_))) => {
+        Err(error @ BuildError::Embed(EmbedError::Remote(_))) => Err(CommandError::new(ExitCode::Unreachable, error)
+            .hint("is `context.embedder` right? What was read is kept; the next run goes on from there")),
+        Err(error @ (BuildError::Index(_) | BuildError::Embed(EmbedError::Local(_)) | BuildError::Lock(_))) => {
             Err(CommandError::new(ExitCode::ToolError, error).hint("`countersign doctor` looks closer"))
         }
     }

@@ -2,11 +2,12 @@
 
 use std::fmt::Write as _;
 
+use countersign_transports::exit_code;
 use serde_json::{Map, Value};
 
 use super::call::{call_once, outcome};
 use crate::args::{Common, SearchArguments};
-use crate::failure::CommandResult;
+use crate::failure::{CommandError, CommandResult};
 use crate::output::{self, Format};
 use crate::wiring;
 
@@ -15,12 +16,28 @@ const LINES_MAX: usize = 8;
 
 pub(super) fn run(common: &Common, arguments: &SearchArguments) -> CommandResult {
     let reply = call_once(common, "context_search", |_| Ok(Value::Object(tool_arguments(arguments))))?;
-    if wiring::format(common) == Format::Json {
-        output::print_json(Format::Json, &reply.structured)?;
-    } else if reply.failure.is_none() {
-        output::print(&shown(&reply.structured))?;
+    match (wiring::format(common), &reply.failure) {
+        (Format::Json, _) => output::print_json(Format::Json, &reply.structured)?,
+        (Format::Text, None) => output::print(&shown(&reply.structured))?,
+        (Format::Text, Some(failure)) => {
+            return Err(CommandError::message(exit_code(failure.code), explained(&reply.structured)));
+        }
     }
     outcome(&reply)
+}
+
+/// The failure's sentence, what is wrong where, and what else could be done.
+fn explained(failure: &Value) -> String {
+    let word = |key: &str| failure[key].as_str();
+    let mut text = format!("{} ({})", word("error").unwrap_or_default(), word("code").unwrap_or_default());
+    for mistake in failure["details"].as_array().into_iter().flatten() {
+        let said = |key: &str| mistake[key].as_str().unwrap_or_default();
+        let _ = write!(text, "\n  {}: {}", said("path"), said("message"));
+    }
+    for more in ["details", "message", "action", "suggestion", "fallback"].into_iter().filter_map(word) {
+        let _ = write!(text, "\n  {more}");
+    }
+    text
 }
 
 fn tool_arguments(arguments: &SearchArguments) -> Map<String, Value> {
@@ -67,7 +84,24 @@ fn shown(found: &Value) -> String {
 mod tests {
     use serde_json::json;
 
-    use super::shown;
+    use super::{explained, shown};
+
+    #[test]
+    fn failures_say_what_is_wrong_and_what_else_there_is() {
+        let mistakes = json!([{"path": "/limit", "message": "must be at least 1"}]);
+        for (failure, text) in [
+            (
+                json!({"error": "Invalid parameters", "code": "VALIDATION_ERROR", "details": mistakes}),
+                "Invalid parameters (VALIDATION_ERROR)\n  /limit: must be at least 1",
+            ),
+            (
+                json!({"error": "No query", "code": "UPSTREAM_ERROR", "details": "down", "fallback": "Use grep"}),
+                "No query (UPSTREAM_ERROR)\n  down\n  Use grep",
+            ),
+        ] {
+            assert_eq!(explained(&failure), text);
+        }
+    }
 
     #[test]
     fn results_are_shown_as_places_and_beginnings() {

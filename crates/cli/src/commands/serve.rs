@@ -8,15 +8,17 @@ use std::sync::Arc;
 use anyhow::Context as _;
 use countersign_transports::{BindError, ExitCode, Guard, Guarded, HttpLimits, HttpServer, Service, Unfinished};
 use rustix::process::{Resource, getrlimit, setrlimit};
+use serde_json::json;
 use tokio_util::sync::CancellationToken;
 
 use crate::args::Common;
 use crate::config::Config;
 use crate::failure::CommandError;
 use crate::logging::Stderr;
+use crate::output::{self, Format};
 use crate::reload::Reloader;
 use crate::signals::{ReloadSignal, Stop, StopSignals};
-use crate::{output, wiring};
+use crate::wiring;
 
 /// Descriptors that are not connections: database, log, runtime, and some to spare.
 const RESERVED_DESCRIPTORS: u64 = 40;
@@ -30,6 +32,7 @@ pub(super) fn run(common: &Common, listen: Option<String>) -> Result<ExitCode, C
 }
 
 async fn serve(common: &Common, listen: Option<String>, config: Config) -> Result<Stop, CommandError> {
+    let format = wiring::format(common);
     let max_connections = connections_that_fit(config.http.max_connections);
     let limits = HttpLimits { max_connections, grace: config.http.grace };
     // Before the data folder is touched: the likeliest mistake is a second server on the same port.
@@ -54,7 +57,7 @@ async fn serve(common: &Common, listen: Option<String>, config: Config) -> Resul
     let (gate, web) = (Arc::clone(&host.gate), Arc::clone(&host.web));
     let reloader = Reloader { common, listen, gate, service, upstreams, web, signal };
     let following = reloader.follow(config.clone());
-    announce(&config, address, &host)?;
+    announce(format, &config, address, &host)?;
     let (stopping, hurrying) = (CancellationToken::new(), CancellationToken::new());
     let mut served = pin!(server.run(app, stopping.clone().cancelled_owned(), hurrying.clone().cancelled_owned()));
     let stop = tokio::select! {
@@ -79,17 +82,23 @@ async fn serve(common: &Common, listen: Option<String>, config: Config) -> Resul
     Ok(stop)
 }
 
-fn announce(config: &Config, address: SocketAddr, host: &wiring::Host) -> anyhow::Result<()> {
+fn announce(format: Format, config: &Config, address: SocketAddr, host: &wiring::Host) -> anyhow::Result<()> {
     let tools = host.gate.catalog().contracts(&wiring::owner()).count();
-    let source = match &config.sources.file {
-        Some(file) => format!("configuration {}", file.display()),
-        None => "embedded defaults".to_owned(),
-    };
+    let version = env!("CARGO_PKG_VERSION");
+    let file = config.sources.file.as_ref().map(|file| file.display().to_string());
+    let places = [("MCP", "mcp"), ("REST", "v1/tools"), ("OpenAPI", "openapi.json"), ("Metrics", "metrics")]
+        .map(|(name, path)| (name, format!("http://{address}/{path}")));
+    if format == Format::Json {
+        let mut object = json!({"version": version, "config": file, "tools": tools});
+        for (name, url) in places {
+            object[name.to_lowercase()] = url.into();
+        }
+        return output::print_json(Format::Json, &object);
+    }
+    let source = file.map_or_else(|| "embedded defaults".to_owned(), |file| format!("configuration {file}"));
     let tools = if tools == 1 { "1 tool".to_owned() } else { format!("{tools} tools") };
-    output::say(&format!("countersign {}: {tools}, {source}\n", env!("CARGO_PKG_VERSION")));
-    output::print(&format!(
-        "MCP       http://{address}/mcp\nREST      http://{address}/v1/tools\nOpenAPI   http://{address}/openapi.json\nMetrics   http://{address}/metrics\n"
-    ))
+    output::say(&format!("countersign {version}: {tools}, {source}\n"));
+    output::print(&places.map(|(name, url)| format!("{name:<9} {url}\n")).concat())
 }
 
 /// As many as are configured, within what the system gives us.

@@ -66,6 +66,17 @@ fn embedders(config: &Config) -> Result<(Shared, Shared), CommandError> {
     })
 }
 
+/// Whether the configured embedding service embeds; `None` where nothing but the embedded model is used.
+pub(crate) async fn try_embedder(config: &Config) -> Option<Result<(), String>> {
+    let Configured::Endpoint(_) = &config.context.embedder else { return None };
+    let (embedder, _) = match embedders(config) {
+        Ok(embedders) => embedders,
+        Err(error) => return Some(Err(error.line())),
+    };
+    let embedded = embedder.embed(&["word".to_owned()]).await;
+    Some(embedded.map(drop).map_err(|error| error.to_string()))
+}
+
 /// The index alone, for the command that builds it.
 pub(crate) struct IndexPlace {
     pub(crate) index: Arc<Index>,

@@ -1,11 +1,14 @@
 //! The command line: what it prints where, and how it ends.
 
 use std::fs;
+use std::io::{BufRead as _, BufReader};
 use std::net::TcpListener;
+use std::process::Stdio;
 
 use serde_json::{Value, json};
 
 use crate::env::{TestEnv, stderr, stdout};
+use crate::model::{KEY, Model, Said, words};
 
 #[test]
 fn help_is_part_of_the_interface() {
@@ -98,6 +101,38 @@ fn a_data_folder_that_cannot_be_used_is_explained() {
 }
 
 #[test]
+fn a_service_that_does_not_answer_is_unreachable() {
+    let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+    let env = TestEnv::with_config(&format!("database: postgres://ada@127.0.0.1:{port}/countersign\n"));
+    for arguments in [&["call", "hello"][..], &["search", "anything"], &["ask", "say hello"], &["stats"]] {
+        let output = env.run(arguments);
+        assert_eq!(output.status.code(), Some(4), "{arguments:?}: {}", stderr(&output));
+        assert!(stderr(&output).contains("cannot connect to the database"), "{arguments:?}: {}", stderr(&output));
+    }
+    let embedder = format!("context: {{embedder: {{url: 'http://127.0.0.1:{port}/v1', model: small}}}}\n");
+    let env = TestEnv::with_config(&embedder);
+    env.write("README.md", "# Importer\n\nReads invoices.\n");
+    let output = env.run(&["index"]);
+    assert_eq!(output.status.code(), Some(4), "{}", stderr(&output));
+    assert!(stderr(&output).contains("cannot be reached"), "{}", stderr(&output));
+}
+
+#[test]
+fn what_is_wrong_with_a_search_is_said() {
+    let env = TestEnv::new();
+    for (arguments, words) in [
+        (&["--limit", "0"][..], &["Invalid parameters", "/limit: "][..]),
+        (&["--limit", "99", "--type", "code"], &["/limit: ", "/type: "]),
+    ] {
+        let output = env.run(&[&["search", "anything"], arguments].concat());
+        assert_eq!(output.status.code(), Some(5), "{arguments:?}");
+        for word in words {
+            assert!(stderr(&output).contains(word), "{arguments:?} should mention {word}: {}", stderr(&output));
+        }
+    }
+}
+
+#[test]
 fn commands_that_only_look_create_nothing() {
     let env = TestEnv::new();
     for arguments in [
@@ -153,6 +188,11 @@ fn contracts_travel_to_a_folder_and_back() {
     let env = TestEnv::new();
     assert!(env.run(&["contracts", "export", "out"]).status.success());
     assert!(env.run(&["contracts", "check", "out"]).status.success());
+    let exported = env.json(&["contracts", "export", "out", "--json"]);
+    let written = exported["written"].as_array().unwrap();
+    assert!(written.contains(&json!("out/hello.json")) && exported["folder"] == "out", "{exported}");
+    let checked = env.json(&["contracts", "check", "out", "--json"]);
+    assert_eq!(checked, json!({"valid": true, "files": written.len()}));
     let file = env.path("out/hello.json");
     let stale = fs::read_to_string(&file).unwrap().replace("Greeting message", "Greeting");
     fs::write(&file, stale).unwrap();
@@ -186,15 +226,45 @@ fn completions_and_manual_are_printed() {
 }
 
 #[test]
+fn a_program_learns_where_it_is_served() {
+    let env = TestEnv::new();
+    let mut command = env.command(&["serve", "--listen", "127.0.0.1:0", "--json"]);
+    let mut child = command.stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
+    let mut line = String::new();
+    BufReader::new(child.stdout.take().unwrap()).read_line(&mut line).unwrap();
+    child.kill().unwrap();
+    child.wait().unwrap();
+    let said: Value = serde_json::from_str(&line).unwrap();
+    assert!(said["rest"].as_str().is_some_and(|url| url.starts_with("http://127.0.0.1:")), "{said}");
+    assert!(["mcp", "openapi", "metrics", "version"].iter().all(|key| said[*key].is_string()), "{said}");
+}
+
+#[test]
 fn a_reader_that_hangs_up_is_no_failure() {
     let env = TestEnv::new();
-    let mut child = env.command(&["config", "schema"]).stdout(std::process::Stdio::piped()).spawn().unwrap();
+    let mut child = env.command(&["config", "schema"]).stdout(Stdio::piped()).spawn().unwrap();
     drop(child.stdout.take());
     assert!(child.wait().unwrap().success());
 }
 
 #[test]
 fn a_misspelt_tool_in_the_configuration_is_pointed_out() {
+    for (keys, key) in [
+        ("approval: {helo: client}", "approval"),
+        ("limits: {rate_per_minute: {helo: 5}}", "limits.rate_per_minute"),
+        ("limits: {timeout: {helo: 5s}}", "limits.timeout"),
+        ("auth: {tokens: [{name: ci, token: 0123456789abcdef0123456789abcdef, tools: [helo]}]}", "auth.tokens"),
+    ] {
+        let env = TestEnv::with_config(keys);
+        let checked = env.run(&["config", "check"]);
+        assert_eq!(checked.status.code(), Some(1), "{keys}: {}", stderr(&checked));
+        let expected = format!("`{key}` names `helo`, which is not a tool here; did you mean `hello`?");
+        assert!(stderr(&checked).contains(&expected), "{keys}: {}", stderr(&checked));
+    }
+    // Names of tools to come are nobody's slip.
+    let servers = "servers: {time: {command: time-server}}\napproval: {time__now: client}\n";
+    let checked = TestEnv::with_config(servers).run(&["config", "check"]);
+    assert!(checked.status.success(), "{}", stderr(&checked));
     let env = TestEnv::with_config("approval: {helo: client}\nlimits: {rate_per_minute: {hello: 5}}\n");
     let doctor = env.run(&["doctor"]);
     assert_eq!(doctor.status.code(), Some(1));
@@ -209,4 +279,31 @@ fn the_doctor_finds_a_healthy_place_healthy() {
     let report = env.json(&["doctor", "--json"]);
     let checks = report["checks"].as_array().unwrap();
     assert!(checks.len() >= 7 && checks.iter().all(|check| check["ok"] == json!(true)), "{report}");
+}
+
+#[test]
+fn the_doctor_asks_the_services_that_are_configured() {
+    let (embedder, model) = (Model::start(), Model::start());
+    let config = json!({"context": {"embedder": embedder.config()}, "llm": model.config()});
+    let env = TestEnv::with_config(&config.to_string());
+    let vector = json!({"data": [{"index": 0, "embedding": [1.0, 0.5]}]}).to_string();
+    let wrong_key = Said::Raw(401, "{}".to_owned());
+    for (embeds, says, expected) in [
+        (Said::Raw(200, vector), words("yes"), [true, true]),
+        (wrong_key.clone(), wrong_key, [false, false]),
+        (Said::Raw(200, "[]".to_owned()), Said::Raw(200, "[]".to_owned()), [false, false]),
+    ] {
+        embedder.says(&[embeds]);
+        model.says(&[says]);
+        let output = env.run(&["doctor", "--json"]);
+        let report: Value = serde_json::from_slice(&output.stdout).unwrap();
+        let is_ok = |name: &str| {
+            let mut checks = report["checks"].as_array().unwrap().iter();
+            checks.find(|check| check["check"] == name).unwrap()["ok"].as_bool().unwrap()
+        };
+        assert_eq!([is_ok("embedding service"), is_ok("language model")], expected, "{report}");
+        assert!(!report.to_string().contains(KEY), "{report}");
+        assert_eq!(output.status.success(), expected[0]);
+        assert_eq!((embedder.asked().len(), model.asked().len()), (1, 1), "one cheap question each");
+    }
 }

@@ -162,6 +162,38 @@ fn changes_are_followed() {
 }
 
 #[test]
+fn a_single_question_is_answered_from_what_is_there_now() {
+    for arguments in
+        [&["search", "zebra stripes", "--json"][..], &["call", "context_search", "query=zebra stripes", "--json"]]
+    {
+        let env = TestEnv::with_config(UNLIMITED);
+        for (name, text) in [("kept.md", "stripes"), ("gone.md", "stripes GONE"), ("hidden.md", "stripes HIDDEN")] {
+            env.write(name, &format!("# Zebra\n\nThe zebra has {text}.\n"));
+        }
+        env.json(&["index", "--json"]);
+        fs::remove_file(env.path("gone.md")).unwrap();
+        env.write(".ignore", "hidden.md\n");
+        let found = env.json(arguments).to_string();
+        assert!(found.contains("kept.md"), "{arguments:?}: {found}");
+        assert!(!found.contains("GONE") && !found.contains("HIDDEN"), "{arguments:?}: {found}");
+    }
+}
+
+#[test]
+fn what_git_excludes_here_only_is_followed() {
+    let env = TestEnv::with_config(UNLIMITED);
+    git(env.folder(), &["init", "-q", "."], None);
+    env.write("zebra.md", "# Zebra\n\nThe zebra has stripes.\n");
+    fs::create_dir_all(env.path(".git/info")).unwrap();
+    env.write(".git/info/exclude", "");
+    let server = env.serve();
+    let is_found = || search(&server, "zebra stripes").to_string().contains("zebra.md");
+    wait_for("the file", || is_found().then_some(()));
+    env.write(".git/info/exclude", "zebra.md\n");
+    wait_for("the exclusion", || (!is_found()).then_some(()));
+}
+
+#[test]
 fn memory_is_found_when_it_appears() {
     let env = TestEnv::with_config(UNLIMITED);
     env.write("README.md", "# Project\n");
@@ -192,6 +224,7 @@ fn two_processes_share_one_index() {
     });
     let busy = env.run(&["index"]);
     assert!(busy.status.success() && stderr(&busy).contains("another process keeps this index up to date"), "{busy:?}");
+    assert!(env.json(&["index", "--json"])["busy"].is_string());
     // Whoever is left goes on.
     one.kill();
     env.write("walrus.md", "# Walrus\n\nThe walrus has tusks.\n");

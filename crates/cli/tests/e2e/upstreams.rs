@@ -427,6 +427,49 @@ fn a_program_in_a_sandbox_reaches_what_it_may_and_nothing_else() {
     assert!(said.contains("the sandbox cannot be closed"), "{said}");
 }
 
+/// A toy with a good and a bad tool, beside a server that cannot be started.
+fn good_bad_and_dead() -> TestEnv {
+    let bad = json!({"name": "bad", "description": "Gives text", "inputSchema": {"type": "object"}});
+    let dead = json!({"servers": {"dead": {"command": "no-such-program"}}});
+    toy(&json!([add(), bad]), &json!({"structuredContent": {"sum": 3}, "content": []}), &dead)
+}
+
+#[test]
+fn a_tool_that_a_server_keeps_from_being_there_says_so() {
+    let env = good_bad_and_dead();
+    for command in [&["call"][..], &["contracts", "show"]] {
+        for (tool, exit, words) in [
+            ("dead__anything", 4, &["the server `dead` is not there", "no-such-program"][..]),
+            ("toy__bad", 6, &["`toy__bad` is refused by its contract", "no output schema", "countersign check toy"]),
+            ("toy__ad", 1, &["there is no tool `toy__ad`", "did you mean `toy__add`?"]),
+        ] {
+            let arguments = [command, &[tool]].concat();
+            let output = env.run(&arguments);
+            let text = stderr(&output);
+            assert_eq!(output.status.code(), Some(exit), "{arguments:?}: {text}");
+            for word in words {
+                assert!(text.contains(word), "{arguments:?} should mention {word}:\n{text}");
+            }
+        }
+    }
+    let refused = env.run(&["call", "toy__bad", "--json"]);
+    let line = stderr(&refused).lines().last().map(str::to_owned).unwrap();
+    let failure: Value = serde_json::from_str(&line).unwrap();
+    assert_eq!((&failure["exit"], &failure["details"][0]["kind"]), (&json!(6), &json!("output_schema")), "{failure}");
+}
+
+#[test]
+fn contracts_of_servers_are_shown_and_not_exported() {
+    let env = good_bad_and_dead();
+    let shown = env.json(&["contracts", "show", "toy__add", "--json"]);
+    assert_eq!(shown["title"], "toy__add", "{shown}");
+    assert!(shown.to_string().contains("Adds two numbers"), "{shown}");
+    let exported = env.run(&["contracts", "export", "out"]);
+    let said = stderr(&exported);
+    assert!(exported.status.success() && said.contains("of `dead`, `toy` are not exported"), "{said}");
+    assert!(env.path("out/hello.json").exists() && !env.path("out/toy__add.json").exists());
+}
+
 #[test]
 fn how_servers_do_is_in_the_metrics_and_the_doctor_tries_them() {
     let silent = json!({"servers": {"dead": {"command": "no-such-program"}}});
