@@ -6,12 +6,13 @@ mod cost;
 mod derive;
 mod mistakes;
 mod parts;
+mod plan;
 mod settle;
 
 use jsonschema::{Draft, PatternOptions, Validator};
 use serde_json::Value;
 
-use self::cost::Cost;
+use self::cost::{Cost, Detail};
 pub use self::derive::derive_schema;
 pub(crate) use self::derive::derive_tool_schema;
 pub use self::mistakes::Mistake;
@@ -74,19 +75,24 @@ impl Schema {
         &self.raw
     }
 
-    /// Every mistake in `instance`, with its place; empty when it is valid.
+    /// Every mistake in `instance`, with its place; empty when it is valid. Of a value that is too large for that, the
+    /// first one.
     pub fn mistakes(&self, instance: &Value) -> Vec<Mistake> {
-        if !self.cost.is_bearable(&self.raw, instance) {
+        if !self.cost.is_bearable(instance) {
             return vec![Mistake::whole("is too much to check")];
         }
         if self.validator.is_valid(instance) {
             return Vec::new();
         }
-        mistakes::describe(&self.raw, self.validator.iter_errors(instance))
+        match self.cost.detail(instance) {
+            Detail::Everything => mistakes::describe(&self.raw, self.validator.iter_errors(instance)),
+            Detail::First => mistakes::describe_first(&self.raw, self.validator.validate(instance).err()),
+            Detail::Nothing => vec![Mistake::whole("breaks the schema, and is too large for the places to be named")],
+        }
     }
 
     pub fn is_valid(&self, instance: &Value) -> bool {
-        self.cost.is_bearable(&self.raw, instance) && self.validator.is_valid(instance)
+        self.cost.is_bearable(instance) && self.validator.is_valid(instance)
     }
 
     /// Puts declared defaults in place of what is absent, and writes whole numbers as integers where those are asked for.

@@ -21,9 +21,6 @@ const ONE: [&str; 12] = [
 const LISTS: [&str; 5] = ["allOf", "anyOf", "items", "oneOf", "prefixItems"];
 const MAPS: [&str; 6] = ["$defs", "definitions", "dependencies", "dependentSchemas", "patternProperties", "properties"];
 
-/// Only there to be referred to.
-const DEFINITIONS: [&str; 2] = ["$defs", "definitions"];
-
 /// Those that look at the same value again.
 const IN_PLACE: [&str; 9] =
     ["allOf", "anyOf", "dependencies", "dependentSchemas", "else", "if", "not", "oneOf", "then"];
@@ -35,27 +32,17 @@ pub(super) fn inside(schema: &Value) -> impl Iterator<Item = &Value> {
     members(schema).flat_map(|(keyword, member)| schemas_at(keyword, member))
 }
 
-/// Those of them that are used where they stand.
-pub(super) fn applied(schema: &Value) -> impl Iterator<Item = &Value> {
-    let applied = members(schema).filter(|(keyword, _)| !DEFINITIONS.contains(keyword));
-    applied.flat_map(|(keyword, member)| schemas_at(keyword, member))
-}
-
 /// Those of them that look at the same value.
 pub(super) fn in_place(schema: &Value) -> impl Iterator<Item = &Value> {
     let again = members(schema).filter(|(keyword, _)| IN_PLACE.contains(keyword));
     again.flat_map(|(keyword, member)| schemas_at(keyword, member))
 }
 
-/// Those of them that may look at this member of an object, or at any item of a list (`None`).
-pub(super) fn below<'a>(schema: &'a Value, member: Option<&str>) -> Vec<&'a Value> {
-    let keywords: &[&str] = match member {
-        Some(_) => &["patternProperties", "additionalProperties", "unevaluatedProperties"],
-        None => &["items", "prefixItems", "additionalItems", "contains", "unevaluatedItems"],
-    };
-    let named = member.and_then(|name| schema.get("properties")?.get(name));
-    let others = members(schema).filter(|(keyword, _)| keywords.contains(keyword));
-    others.flat_map(|(keyword, member)| schemas_at(keyword, member)).chain(named).collect()
+/// Those of them that stand under one of these keywords.
+pub(super) fn at<'a>(schema: &'a Value, keywords: &[&str]) -> impl Iterator<Item = &'a Value> {
+    members(schema)
+        .filter(move |(keyword, _)| keywords.contains(keyword))
+        .flat_map(|(keyword, member)| schemas_at(keyword, member))
 }
 
 /// What this schema refers to.

@@ -161,10 +161,82 @@ fn mistakes_stay_small_whatever_the_value_is() {
 
 #[test]
 fn a_million_mistakes_become_a_short_list() {
-    let value: Value = vec![1; 100_000].into();
-    let found = mistakes(json!({"type": "array", "items": {"type": "string"}}), &value);
+    let schema = json!({"type": "array", "items": {"type": "string"}});
+    let found = mistakes(schema.clone(), &vec![1; 50_000].into());
     assert_eq!(found.len(), 65);
     assert_eq!(found[64], ": more than 64 mistakes; the rest is not listed");
+    // The validator would make a list of them all.
+    let first = [r#"/0: is not of type "string""#, ": has too many parts for further mistakes to be listed"];
+    assert_eq!(mistakes(schema.clone(), &vec![1; 300_000].into()), first);
+    assert_eq!(mistakes(schema, &vec![1; 1_500_000].into()), [": is too much to check"]);
+}
+
+#[test]
+fn wide_choices_and_long_values_do_not_multiply() {
+    let choices: Vec<_> = (0..1600).map(|n| json!({"type": "string", "const": format!("x{n}")})).collect();
+    let wide = json!({"properties": {"a": {"type": "array", "items": {"anyOf": choices}}}});
+    let list = |length: usize| json!({"a": (0..length).map(|n| n.to_string()).collect::<Vec<_>>()});
+    // One choice that has the mistakes of all its branches, however few are wanted.
+    let ways = vec![json!({"items": {"type": "string"}, "type": "array"}); 4];
+    let numbers: Value = vec![1; 50_000].into();
+    let names: Vec<_> = (0..4000).map(|n| format!("n{n}")).collect();
+    let empty = vec![json!({}); 5000];
+    let deep =
+        (0..30).fold(json!({"required": ["z"]}), |inner, _| json!({"anyOf": [inner], "unevaluatedProperties": false}));
+    let patterns: serde_json::Map<_, _> = (0..1000).map(|n| (format!("(x|y)*z{n}"), json!({"type": "null"}))).collect();
+    let keys: Value = (0..5000).map(|n| (format!("k{n}"), json!(1))).collect::<serde_json::Map<_, _>>().into();
+    let searched: Vec<_> = (0..1000).map(|n| json!({"pattern": format!("(x|y)*z{n}")})).collect();
+    for (schema, value, expected) in [
+        (wide.clone(), list(20_000), ": is too much to check"),
+        (wide, list(200), "/a/0: must be \"x0\""),
+        (json!({"anyOf": ways}), numbers, ": breaks the schema, and is too large for the places to be named"),
+        (json!({"items": {"required": names}}), json!(empty), ": is too much to check"),
+        (deep, json!({"a": 1}), ": is too much to check"),
+        (json!({"patternProperties": patterns}), keys, ": is too much to check"),
+        (json!({"anyOf": searched}), "x".repeat(8_000_000).into(), ": is too much to check"),
+    ] {
+        let compiled = Schema::compile(schema).unwrap();
+        let start = std::time::Instant::now();
+        let found: Vec<_> =
+            compiled.mistakes(&value).iter().map(|one| format!("{}: {}", one.path, one.message)).collect();
+        assert_eq!(found[0], expected);
+        assert!(
+            found.len() < 3 && start.elapsed() < std::time::Duration::from_secs(10),
+            "{:?} for {expected}",
+            start.elapsed()
+        );
+    }
+}
+
+#[test]
+fn large_values_that_are_ordinary_are_checked() {
+    let row = json!({"id": 1, "name": "n", "tags": ["a", "b"], "place": {"x": 1.5, "y": null}});
+    let rows = json!({"type": "object", "properties": {"rows": {"type": "array", "items": {"$ref": "#/$defs/row"}}}, "$defs": {"row": {
+        "type": "object",
+        "properties": {
+            "id": {"type": "integer"},
+            "name": {"type": "string", "enum": ["n"]},
+            "tags": {"type": "array", "items": {"type": "string"}, "uniqueItems": true},
+            "place": {"anyOf": [{"type": "null"}, {"type": "object", "properties": {"x": {"type": "number"}}}]},
+        },
+        "required": ["id", "name"],
+        "additionalProperties": false,
+    }}});
+    let tree = json!({"type": "object", "properties": {"name": {"type": "string"}, "children": {"type": "array", "items": {"$ref": "#"}}}});
+    let leaves = |count: usize| json!({"name": "n", "children": vec![json!({"name": "leaf", "children": []}); count]});
+    for (schema, value) in [
+        (json!({"type": "string", "minLength": 1, "pattern": "x"}), "x".repeat(900_000).into()),
+        (json!({"properties": {"text": {"type": "string"}}}), json!({"text": "é".repeat(4_000_000)})),
+        (json!({"type": "array", "items": {"type": "number"}}), vec![1.5; 100_000].into()),
+        (json!({"type": "array", "items": {"type": "number"}}), vec![1; 400_000].into()),
+        (rows, json!({"rows": vec![row; 11_000]})),
+        (tree, leaves(30_000)),
+    ] {
+        let compiled = Schema::compile(schema).unwrap();
+        let start = std::time::Instant::now();
+        assert_eq!(compiled.mistakes(&value), []);
+        assert!(start.elapsed() < std::time::Duration::from_secs(5), "{:?}", start.elapsed());
+    }
 }
 
 #[test]
