@@ -37,8 +37,12 @@ pub enum SchemaRejected {
     TooDeep { limit: usize },
     #[error("the schema has more than {limit} parts")]
     TooManyParts { limit: usize },
-    #[error("`$ref` to `{target}`: only references inside the schema are followed")]
+    #[error("`$ref` to `{target}`: only references to what is inside the schema are followed, unescaped")]
     ForeignReference { target: String },
+    #[error("a part has the identifier `{id}`: only the whole schema may have one, without a fragment")]
+    OwnIdentifier { id: String },
+    #[error("two parts have the anchor `{name}`")]
+    RepeatedAnchor { name: String },
     #[error("`$ref` to `{target}` leads through more than {limit} others, or back to itself, at the same value")]
     LongChain { target: String, limit: usize },
     #[error("`$schema` is `{dialect}`: known are draft-04, -06, -07, 2019-09 and 2020-12")]

@@ -25,6 +25,9 @@ const MAPS: [&str; 6] = ["$defs", "definitions", "dependencies", "dependentSchem
 const IN_PLACE: [&str; 9] =
     ["allOf", "anyOf", "dependencies", "dependentSchemas", "else", "if", "not", "oneOf", "then"];
 
+/// Of draft-04, and of all later ones.
+pub(super) const IDENTIFIERS: [&str; 2] = ["id", "$id"];
+
 const REFERENCES: [&str; 3] = ["$dynamicRef", "$recursiveRef", "$ref"];
 
 /// The schemas directly inside this one.
@@ -54,28 +57,41 @@ pub(super) fn references(schema: &Value) -> impl Iterator<Item = &str> {
 pub(super) struct Targets<'a> {
     root: &'a Value,
     anchors: HashMap<&'a str, &'a Value>,
+    ambiguous: Option<&'a str>,
 }
 
 impl<'a> Targets<'a> {
     pub(super) fn of(root: &'a Value) -> Self {
-        let mut targets = Self { root, anchors: HashMap::new() };
+        let mut targets = Self { root, anchors: HashMap::new(), ambiguous: None };
         targets.collect(root);
         targets
     }
 
-    /// What cannot be resolved is left to the compiler, which says so.
     pub(super) fn resolve(&self, target: &str) -> Option<&'a Value> {
+        self.way(target)?.pop()
+    }
+
+    /// All that a reference leads through, its target last.
+    pub(super) fn way(&self, target: &str) -> Option<Vec<&'a Value>> {
         let fragment = target.strip_prefix('#')?;
-        if fragment.is_empty() || fragment.starts_with('/') {
-            return self.root.pointer(fragment);
+        if !fragment.is_empty() && !fragment.starts_with('/') {
+            return self.anchors.get(fragment).map(|anchor| vec![*anchor]);
         }
-        self.anchors.get(fragment).copied()
+        let ends = fragment.char_indices().filter(|(_, letter)| *letter == '/').map(|(at, _)| at);
+        ends.chain([fragment.len()]).map(|end| self.root.pointer(&fragment[..end])).collect()
+    }
+
+    /// A name that two places have.
+    pub(super) fn ambiguous(&self) -> Option<&'a str> {
+        self.ambiguous
     }
 
     fn collect(&mut self, schema: &'a Value) {
         for keyword in ["$anchor", "$dynamicAnchor"] {
-            if let Some(name) = schema.get(keyword).and_then(Value::as_str) {
-                self.anchors.insert(name, schema);
+            if let Some(name) = schema.get(keyword).and_then(Value::as_str)
+                && self.anchors.insert(name, schema).is_some_and(|other| !std::ptr::eq(other, schema))
+            {
+                self.ambiguous = Some(name);
             }
         }
         inside(schema).for_each(|part| self.collect(part));

@@ -47,8 +47,8 @@ fn what_could_be_expensive_or_leave_the_machine_is_refused() {
         (deep, "nested more than 64"),
         (json!({"properties": wide}), "more than 10000 parts"),
         (json!({"description": "x".repeat(300_000)}), "larger than 262144 bytes"),
-        (json!({"$ref": foreign}), "only references inside"),
-        (json!({"properties": {"a": {"$ref": "other.json#/a"}}}), "only references inside"),
+        (json!({"$ref": foreign}), "only references to what is inside"),
+        (json!({"properties": {"a": {"$ref": "other.json#/a"}}}), "only references to what is inside"),
         (json!({"$ref": "#"}), "back to itself"),
         (
             json!({"$defs": {"a": {"allOf": [{"$ref": "#/$defs/b"}]}, "b": {"anyOf": [{"$ref": "#/$defs/a"}]}}, "$ref": "#/$defs/a"}),
@@ -58,10 +58,57 @@ fn what_could_be_expensive_or_leave_the_machine_is_refused() {
         (json!({"type": "strin"}), "not a valid JSON Schema"),
         (json!({"pattern": "(a{1000}){1000}"}), "not a valid JSON Schema"),
         (json!({"pattern": "(?=look)ahead"}), "not a valid JSON Schema"),
-        (json!({"$ref": "#/$defs/missing"}), "not a valid JSON Schema"),
+        (json!({"$ref": "#/$defs/missing"}), "only references to what is inside"),
     ] {
         let refused: SchemaRejected = Schema::compile(schema).unwrap_err();
         assert!(refused.to_string().contains(reason), "{refused} should name: {reason}");
+    }
+}
+
+#[test]
+fn what_the_validator_would_resolve_in_another_way_is_refused() {
+    // Each level triples the looks, and none of them can be seen by who resolves references in the plain way.
+    let levels = |level: &dyn Fn(usize) -> Value| -> Value {
+        (0..24).map(|n| (format!("l{n}"), level(n))).collect::<serde_json::Map<_, _>>().into()
+    };
+    let thrice = |target: String| json!([{"$ref": target}, {"$ref": target}, {"$ref": target}]);
+    let relative = levels(&|n| json!({"allOf": thrice(format!("#/$defs/l{}", n + 1))}));
+    let escaped = levels(&|n| json!({"allOf": thrice(format!("#/%76endor/l{}", n + 1))}));
+    let anchored = levels(&|n| json!({"$id": format!("#l{n}"), "allOf": thrice(format!("#l{}", n + 1))}));
+    let old = levels(&|n| json!({"id": format!("#l{n}"), "allOf": thrice(format!("#l{}", n + 1))}));
+    let (six, four) = ("http://json-schema.org/draft-06/schema#", "http://json-schema.org/draft-04/schema#");
+    for (schema, reason) in [
+        (json!({"$defs": {"x": {"$id": "http://e/x", "$defs": relative, "$ref": "#/$defs/l0"}}}), "has the identifier"),
+        (json!({"$ref": "#/vendor/l0", "vendor": escaped}), "only references to what is inside"),
+        (json!({"$schema": six, "allOf": [{"$ref": "#l0"}], "definitions": anchored}), "has the identifier"),
+        (json!({"$schema": four, "allOf": [{"$ref": "#l0"}], "definitions": old}), "has the identifier"),
+        (json!({"$schema": six, "allOf": [{"$ref": "#l0"}], "vendor": anchored}), "only references to what is inside"),
+        (json!({"$ref": "#/vendor/a", "vendor": {"$id": "http://e/x", "a": {}}}), "has the identifier"),
+        (json!({"$ref": "#/vendor/a", "vendor": {"a": {"$ref": "http://e/x"}}}), "only references to what is inside"),
+        (json!({"$id": "http://e/x#part"}), "has the identifier"),
+        (json!({"$id": "#part"}), "has the identifier"),
+        (json!({"$defs": {"a": {"$anchor": "n"}, "b": {"not": {"$anchor": "n"}}}}), "two parts have the anchor"),
+        (json!({"$ref": "#/$defs/01", "$defs": [{}, {}]}), "only references to what is inside"),
+    ] {
+        let refused = Schema::compile(schema.clone()).unwrap_err();
+        assert!(refused.to_string().contains(reason), "{refused} should name: {reason}");
+    }
+}
+
+#[test]
+fn identifiers_and_references_that_are_plain_are_taken() {
+    let property = json!({"type": "string"});
+    for schema in [
+        json!({"$id": "http://e/x", "$schema": "https://json-schema.org/draft/2020-12/schema", "$ref": "#/$defs/s", "$defs": {"s": property}}),
+        json!({"$id": "http://e/x#", "$schema": "http://json-schema.org/draft-07/schema#", "allOf": [{"$ref": "#/definitions/s"}], "definitions": {"s": property}}),
+        json!({"id": "http://e/x#", "$schema": "http://json-schema.org/draft-04/schema#", "allOf": [{"$ref": "#/definitions/s"}], "definitions": {"s": property}}),
+        json!({"$ref": "#s", "$defs": {"s": {"$anchor": "s", "type": "string"}}}),
+        json!({"$ref": "#/$defs/a~1b~0c", "$defs": {"a/b~c": property}}),
+        json!({"type": "string", "properties": {"id": property, "$id": property, "b": {"$ref": "#/properties/$id"}}}),
+        json!({"type": "string", "default": {"$id": "x"}, "properties": {"a": {"const": {"id": "#x"}}}, "x-vendor": {"id": "v"}}),
+    ] {
+        let compiled = Schema::compile(schema.clone()).unwrap_or_else(|error| panic!("{error}: {schema}"));
+        assert!(compiled.is_valid(&json!("x")) && !compiled.is_valid(&json!(1)), "{schema}");
     }
 }
 
