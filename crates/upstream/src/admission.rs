@@ -1,6 +1,6 @@
 //! Which of a server's tools are taken. Each is judged on its own: a bad one never hides the others.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::sync::Arc;
 
 use countersign_contract::{Approval, Contract, Digest, Effect, Schema, ToolName, UpstreamTerms};
@@ -154,13 +154,21 @@ fn input_schema(tool: &Map<String, Value>, reasons: &mut Vec<Reason>) -> Option<
         reasons.push(Reason::NoInputSchema);
         return None;
     };
-    let arguments = declared(schema);
+    // First of all: what is looked at below is bounded then.
+    let compiled = match Schema::compile(cleaned(schema.clone())) {
+        Ok(compiled) => compiled,
+        Err(rejected) => {
+            reasons.push(Reason::InputSchema(rejected));
+            return None;
+        }
+    };
+    let (schema, arguments) = (compiled.raw(), declared(compiled.raw()));
     let required = schema.get("required").and_then(Value::as_array).into_iter().flatten().filter_map(Value::as_str);
     let undeclared: Vec<String> = required.filter(|name| !arguments.contains(*name)).map(str::to_owned).collect();
     if !undeclared.is_empty() {
         reasons.push(Reason::Undeclared(undeclared));
     }
-    Schema::compile(cleaned(schema.clone())).map_err(|rejected| reasons.push(Reason::InputSchema(rejected))).ok()
+    Some(compiled)
 }
 
 fn output_schema(tool: &Map<String, Value>, reasons: &mut Vec<Reason>) -> Option<Schema> {
@@ -202,35 +210,25 @@ fn says_nothing(schema: &Schema) -> bool {
     [json!({}), strange, Value::Object(named), Value::Object(renamed)].iter().all(|object| schema.is_valid(object))
 }
 
-/// The names that a schema gives to members, wherever at its root it does so.
-fn declared(schema: &Value) -> BTreeSet<String> {
-    let mut names = BTreeSet::new();
-    collect(schema, schema, &mut names, 0);
+/// The names that an accepted schema gives to members, wherever at its root it does so.
+fn declared(root: &Value) -> BTreeSet<String> {
+    let (mut names, mut waiting, mut seen) = (BTreeSet::new(), vec![root], HashSet::new());
+    while let Some(schema) = waiting.pop() {
+        // Many references may lead to the same part, and each part to many others.
+        if !seen.insert(std::ptr::from_ref(schema)) {
+            continue;
+        }
+        if let Some(properties) = schema.get("properties").and_then(Value::as_object) {
+            names.extend(properties.keys().cloned());
+        }
+        let target = schema.get("$ref").and_then(Value::as_str).and_then(|target| target.strip_prefix('#'));
+        waiting.extend(target.and_then(|pointer| root.pointer(pointer)));
+        for key in ["allOf", "anyOf", "oneOf"] {
+            waiting.extend(schema.get(key).and_then(Value::as_array).into_iter().flatten());
+        }
+        waiting.extend(["then", "else"].iter().filter_map(|key| schema.get(key)));
+    }
     names
-}
-
-fn collect(root: &Value, schema: &Value, names: &mut BTreeSet<String>, depth: usize) {
-    const DEPTH_MAX: usize = 8;
-    if depth > DEPTH_MAX {
-        return;
-    }
-    if let Some(properties) = schema.get("properties").and_then(Value::as_object) {
-        names.extend(properties.keys().cloned());
-    }
-    let target = schema.get("$ref").and_then(Value::as_str).and_then(|target| target.strip_prefix('#'));
-    if let Some(target) = target.and_then(|pointer| root.pointer(pointer)) {
-        collect(root, target, names, depth + 1);
-    }
-    for key in ["allOf", "anyOf", "oneOf"] {
-        for branch in schema.get(key).and_then(Value::as_array).into_iter().flatten() {
-            collect(root, branch, names, depth + 1);
-        }
-    }
-    for key in ["then", "else"] {
-        if let Some(branch) = schema.get(key) {
-            collect(root, branch, names, depth + 1);
-        }
-    }
 }
 
 /// What the server says it does; whoever says nothing may do anything.

@@ -66,6 +66,20 @@ fn each_rule_has_its_own_reason() {
 }
 
 #[test]
+fn references_that_multiply_are_judged_at_once() {
+    let mut definitions: serde_json::Map<_, _> = (0..4)
+        .map(|n| (format!("d{n}"), json!({"allOf": vec![json!({"$ref": format!("#/$defs/d{}", n + 1)}); 1000]})))
+        .collect();
+    definitions.insert("d4".to_owned(), json!({"properties": {"a": {"type": "string"}}}));
+    let input = json!({"type": "object", "$ref": "#/$defs/d0", "$defs": definitions, "required": ["a"]});
+    let start = std::time::Instant::now();
+    assert_eq!(judged(Level::Strict, &with(&json!({"inputSchema": input}))), ["admitted"]);
+    let too_large = json!({"type": "object", "$ref": "#/$defs/d0", "$defs": {"d0": {"allOf": vec![input; 2]}}});
+    assert_eq!(judged(Level::Strict, &with(&json!({"inputSchema": too_large}))), ["input_schema"]);
+    assert!(start.elapsed() < std::time::Duration::from_secs(20), "{:?}", start.elapsed());
+}
+
+#[test]
 fn weaker_levels_let_more_pass() {
     let text_only = with(&json!({"outputSchema": null}));
     assert_eq!(judged(Level::Standard, &text_only), ["admitted"]);
