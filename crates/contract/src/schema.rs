@@ -8,6 +8,7 @@ mod mistakes;
 mod parts;
 mod plan;
 mod settle;
+mod stranger;
 
 use jsonschema::{Draft, PatternOptions, Validator};
 use serde_json::Value;
@@ -93,6 +94,11 @@ impl Schema {
             Detail::First => mistakes::describe_first(&self.raw, self.validator.validate(instance).err()),
             Detail::Nothing => vec![Mistake::whole("breaks the schema, and is too large for the places to be named")],
         }
+    }
+
+    /// Mistakes in a value that a stranger made, without anything of the value: no names that the schema does not have.
+    pub(crate) fn retold(&self, mistakes: &[Mistake]) -> Vec<Mistake> {
+        stranger::retold(&self.raw, mistakes)
     }
 
     pub fn is_valid(&self, instance: &Value) -> bool {

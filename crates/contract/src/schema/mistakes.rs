@@ -26,7 +26,7 @@ pub struct Mistake {
 }
 
 impl Mistake {
-    fn new(path: &str, message: &str, keyword: &str) -> Self {
+    pub(super) fn new(path: &str, message: &str, keyword: &str) -> Self {
         let cut = |text: &str| match text.char_indices().nth(MAX_CHARACTERS) {
             None => text.to_owned(),
             Some((end, _)) => format!("{}…", &text[..end]),
@@ -93,7 +93,7 @@ fn describe_one(schema: &Value, error: &ValidationError<'_>, mistakes: &mut Vec<
         ValidationErrorKind::Format { format } => push(place, &format!("is not a valid {format}")),
         _ => {
             let words = error.masked_with("\u{0}").to_string();
-            push(place, words.trim_start_matches('\u{0}').trim_start());
+            push(place, &words.trim_start_matches('\u{0}').trim_start().replace('\u{0}', "it"));
         }
     }
 }
