@@ -33,6 +33,8 @@ pub enum Reason {
     OutputSaysNothing,
     #[error("{place} has characters that do not show: {characters}")]
     HiddenCharacters { place: String, characters: String },
+    #[error("{place} has characters that do not show: {characters}")]
+    HiddenInName { place: String, characters: String },
     #[error("{place} speaks to the model instead of describing the tool: \"{phrase}\"")]
     Instructions { place: String, phrase: String },
     #[error("{place} is longer than {limit} characters")]
@@ -64,7 +66,7 @@ impl Reason {
             Self::NoOutputSchema | Self::OutputNotObject | Self::OutputSchema(_) | Self::OutputSaysNothing => {
                 ReasonKind::OutputSchema
             }
-            Self::HiddenCharacters { .. } => ReasonKind::HiddenCharacters,
+            Self::HiddenCharacters { .. } | Self::HiddenInName { .. } => ReasonKind::HiddenCharacters,
             Self::Instructions { .. } => ReasonKind::Instructions,
             Self::LongText { .. } => ReasonKind::LongText,
         }
@@ -86,6 +88,7 @@ impl Reason {
             }
             Self::OutputNotObject => "the server has to declare `outputSchema` with `type: object`".to_owned(),
             Self::OutputSchema(_) => "the server has to correct `outputSchema`".to_owned(),
+            Self::HiddenInName { .. } => "the server has to give it a name without them".to_owned(),
             Self::HiddenCharacters { .. } | Self::Instructions { .. } | Self::LongText { .. } | Self::LookAlike(_) => {
                 format!("if you have read it and it is harmless: `tools: {{waive: {{TOOL: [{}]}}}}`", self.kind())
             }
@@ -94,11 +97,23 @@ impl Reason {
 
     /// Whether it is about how a text reads, which a person can judge.
     pub fn can_be_waived(&self) -> bool {
-        match self.kind() {
-            ReasonKind::HiddenCharacters | ReasonKind::Instructions | ReasonKind::LongText | ReasonKind::LookAlike => {
+        match self {
+            Self::HiddenCharacters { .. } | Self::Instructions { .. } | Self::LongText { .. } | Self::LookAlike(_) => {
                 true
             }
-            ReasonKind::Name | ReasonKind::Description | ReasonKind::InputSchema | ReasonKind::OutputSchema => false,
+            // A name goes out as it is; from a text the characters are removed.
+            Self::HiddenInName { .. }
+            | Self::Name(_)
+            | Self::DuplicateName
+            | Self::NoDescription
+            | Self::NoInputSchema
+            | Self::InputSchema(_)
+            | Self::Undeclared(_)
+            | Self::HeaderArgument(_)
+            | Self::NoOutputSchema
+            | Self::OutputNotObject
+            | Self::OutputSchema(_)
+            | Self::OutputSaysNothing => false,
         }
     }
 }

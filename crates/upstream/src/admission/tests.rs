@@ -125,6 +125,14 @@ fn the_operator_has_the_last_word_on_texts_and_names() {
 }
 
 #[test]
+fn hidden_characters_in_names_are_never_waived() {
+    let mut spec = spec();
+    spec.tools.waive.insert("add".to_owned(), ["hidden_characters".to_owned()].into());
+    let tool = with(&json!({"inputSchema": {"type": "object", "properties": {"a\u{200b}": {"title": "b\u{200b}"}}}}));
+    assert_eq!(kinds(&judge(&spec, Level::Strict, &[tool])[0]), ["hidden_characters"]);
+}
+
+#[test]
 fn hints_say_what_a_tool_does_to_the_world() {
     use countersign_contract::{Approval, Effect};
     for (hints, effect, approval) in [
