@@ -47,34 +47,59 @@ pub enum Verdict {
 
 /// In the server's order.
 pub fn judge(spec: &ServerSpec, level: Level, tools: &[Value]) -> Vec<Judged> {
-    let names: Vec<&str> = tools.iter().map(name_of).collect();
-    let mut times: BTreeMap<&str, usize> = BTreeMap::new();
-    let mut alike: BTreeMap<String, BTreeSet<&str>> = BTreeMap::new();
-    for name in &names {
-        *times.entry(name).or_default() += 1;
-        alike.entry(skeleton(name)).or_default().insert(name);
-    }
-    let judge_one = |(tool, name): (&Value, &&str)| {
+    let names = Names::of(spec, tools);
+    let judge_one = |tool: &Value| {
+        let name = name_of(tool);
         let verdict = if spec.tools.takes(name) {
-            let mut reasons = Vec::new();
-            if times[name] > 1 {
-                reasons.push(Reason::DuplicateName);
-            }
-            // The first of them in the alphabet keeps its name: which that is must not depend on the server's order.
-            if let Some(first) = alike[&skeleton(name)].first().filter(|first| *first != name) {
-                reasons.push(Reason::LookAlike((*first).to_owned()));
-            }
-            judge_tool(spec, level, tool, reasons)
+            judge_tool(spec, level, tool, names.reasons(offered_as(spec, name)))
         } else {
             Verdict::LeftOut
         };
-        Judged { name: (*name).to_owned(), digest: Digest::of_json(tool), verdict }
+        Judged { name: name.to_owned(), digest: Digest::of_json(tool), verdict }
     };
-    tools.iter().zip(&names).map(judge_one).collect()
+    tools.iter().map(judge_one).collect()
+}
+
+/// The names under which a server's tools are offered, but for what all of them begin with: only these can be taken for
+/// each other.
+struct Names<'a> {
+    times: BTreeMap<&'a str, usize>,
+    alike: BTreeMap<String, BTreeSet<&'a str>>,
+}
+
+impl<'a> Names<'a> {
+    fn of(spec: &'a ServerSpec, tools: &'a [Value]) -> Self {
+        let mut names = Self { times: BTreeMap::new(), alike: BTreeMap::new() };
+        // One that is left out takes no other's name away, and one without a name has none to take.
+        for own_name in tools.iter().map(name_of).filter(|name| !name.is_empty() && spec.tools.takes(name)) {
+            let name = offered_as(spec, own_name);
+            *names.times.entry(name).or_default() += 1;
+            names.alike.entry(skeleton(name)).or_default().insert(name);
+        }
+        names
+    }
+
+    fn reasons(&self, name: &str) -> Vec<Reason> {
+        let mut reasons = Vec::new();
+        // All of them: which one was meant is not for us to guess.
+        if self.times.get(name).is_some_and(|times| *times > 1) {
+            reasons.push(Reason::DuplicateName);
+        }
+        // The first of them in the alphabet keeps its name: which that is must not depend on the server's order.
+        let first = self.alike.get(&skeleton(name)).and_then(BTreeSet::first);
+        if let Some(first) = first.filter(|first| **first != name) {
+            reasons.push(Reason::LookAlike((*first).to_owned()));
+        }
+        reasons
+    }
 }
 
 fn name_of(tool: &Value) -> &str {
     tool.get("name").and_then(Value::as_str).unwrap_or_default()
+}
+
+fn offered_as<'a>(spec: &'a ServerSpec, own_name: &'a str) -> &'a str {
+    spec.tools.rename.get(own_name).map_or(own_name, String::as_str)
 }
 
 fn judge_tool(spec: &ServerSpec, level: Level, tool: &Value, mut reasons: Vec<Reason>) -> Verdict {

@@ -9,7 +9,7 @@ use countersign_contract::SchemaRejected;
 pub enum Reason {
     #[error("its name is not one that clients take: {0}")]
     Name(String),
-    #[error("another tool of this server has the same name")]
+    #[error("another tool of this server is offered under the same name")]
     DuplicateName,
     #[error("its name looks like that of `{0}`")]
     LookAlike(String),
@@ -76,7 +76,9 @@ impl Reason {
     pub fn remedy(&self) -> String {
         match self {
             Self::Name(_) => "give it another name: `tools: {rename: {old: new}}`".to_owned(),
-            Self::DuplicateName => "the server has to give each tool a name of its own".to_owned(),
+            Self::DuplicateName => {
+                "each tool needs a name of its own, from the server or by `tools: {rename: {old: new}}`".to_owned()
+            }
             Self::NoDescription => "the server has to describe it".to_owned(),
             Self::NoInputSchema => "the server has to declare `inputSchema` with `type: object`".to_owned(),
             Self::InputSchema(_) | Self::HeaderArgument(_) => "the server has to correct `inputSchema`".to_owned(),

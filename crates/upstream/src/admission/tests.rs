@@ -102,6 +102,27 @@ fn one_bad_tool_hides_no_other() {
 }
 
 #[test]
+fn names_are_compared_as_they_are_offered() {
+    let tools = |names: &[&str]| -> Vec<Value> { names.iter().map(|name| with(&json!({ "name": name }))).collect() };
+    let (same, alike, fine) = (["name"], ["look_alike"], ["admitted"]);
+    let left_out = ["left out"];
+    for (renamed, denied, names, expected) in [
+        (Some(("a", "b")), None, ["a", "b"], [same, same]),
+        (Some(("a", "b")), None, ["b", "a"], [same, same]),
+        (Some(("b", "read-file")), None, ["read_file", "b"], [alike, fine]),
+        (Some(("read-file", "other")), None, ["read_file", "read-file"], [fine, fine]),
+        (None, Some("read-file"), ["read_file", "read-file"], [fine, left_out]),
+        (Some(("a", "b")), Some("b"), ["a", "b"], [fine, left_out]),
+    ] {
+        let mut spec = spec();
+        spec.tools.rename.extend(renamed.map(|(old, new)| (old.to_owned(), new.to_owned())));
+        spec.tools.deny.extend(denied.map(str::to_owned));
+        let judged: Vec<_> = judge(&spec, Level::Strict, &tools(&names)).iter().map(kinds).collect();
+        assert_eq!(judged, expected, "{names:?}");
+    }
+}
+
+#[test]
 fn the_operator_has_the_last_word_on_texts_and_names() {
     let mut spec = spec();
     spec.tools.deny.insert("add".to_owned());
