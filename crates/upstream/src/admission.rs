@@ -107,7 +107,7 @@ fn judge_tool(spec: &ServerSpec, level: Level, tool: &Value, mut reasons: Vec<Re
     let members = tool.as_object().unwrap_or(&nothing);
     let own_name = name_of(tool);
     let name = match own_name {
-        "" => Err(Reason::Name("it has none".to_owned())),
+        "" => Err(Reason::NoName),
         own_name => spec.name_here(own_name).parse::<ToolName>().map_err(|error| Reason::Name(error.to_string())),
     };
     let text = |key: &str| members.get(key).and_then(Value::as_str).unwrap_or_default();
@@ -163,6 +163,7 @@ fn is_fatal(reason: &Reason) -> bool {
             | Reason::HeaderArgument(_)
             | Reason::DuplicateName
             | Reason::Name(_)
+            | Reason::NoName
     )
 }
 
@@ -228,11 +229,29 @@ fn describes_object(schema: &Value) -> bool {
 
 /// Whether objects that have nothing in common all fit.
 fn says_nothing(schema: &Schema) -> bool {
+    const ABOUT_THE_WHOLE: [&str; 5] =
+        ["maxProperties", "minProperties", "patternProperties", "propertyNames", "required"];
+    // Probes would have to guess the names and numbers in these.
+    let says = |keyword| schema.raw().get(keyword).is_some_and(|said| ![json!([]), json!({}), json!(0)].contains(said));
+    if ABOUT_THE_WHOLE.into_iter().any(says) {
+        return false;
+    }
+    let of_every_type = [
+        Value::Null,
+        json!(true),
+        json!(7),
+        json!(-0.5),
+        json!("\u{1}"),
+        json!([]),
+        json!([{"\u{1}": 0}]),
+        json!({}),
+        json!({"\u{1}": [null]}),
+    ];
+    let names = declared(schema.raw());
+    let all_of_them = |value: &Value| names.iter().map(|name| (name.clone(), value.clone())).collect::<Map<_, _>>();
     let strange = json!({"\u{1}": 1, "a": [null], "0": {"b": "c"}});
-    let named: Map<String, Value> =
-        declared(schema.raw()).into_iter().map(|name| (name, json!([{"\u{1}": 0}]))).collect();
-    let renamed: Map<String, Value> = named.keys().map(|name| (name.clone(), json!(-0.5))).collect();
-    [json!({}), strange, Value::Object(named), Value::Object(renamed)].iter().all(|object| schema.is_valid(object))
+    let mut probes = [json!({}), strange].into_iter().chain(of_every_type.iter().map(all_of_them).map(Value::Object));
+    probes.all(|object| schema.is_valid(&object))
 }
 
 /// The names that an accepted schema gives to members, wherever at its root it does so.

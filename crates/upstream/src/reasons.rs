@@ -9,6 +9,8 @@ use countersign_contract::SchemaRejected;
 pub enum Reason {
     #[error("its name is not one that clients take: {0}")]
     Name(String),
+    #[error("it has no name")]
+    NoName,
     #[error("another tool of this server is offered under the same name")]
     DuplicateName,
     #[error("its name looks like that of `{0}`")]
@@ -57,7 +59,7 @@ pub enum ReasonKind {
 impl Reason {
     pub fn kind(&self) -> ReasonKind {
         match self {
-            Self::Name(_) | Self::DuplicateName => ReasonKind::Name,
+            Self::Name(_) | Self::NoName | Self::DuplicateName => ReasonKind::Name,
             Self::LookAlike(_) => ReasonKind::LookAlike,
             Self::NoDescription => ReasonKind::Description,
             Self::NoInputSchema | Self::InputSchema(_) | Self::Undeclared(_) | Self::HeaderArgument(_) => {
@@ -76,6 +78,7 @@ impl Reason {
     pub fn remedy(&self) -> String {
         match self {
             Self::Name(_) => "give it another name: `tools: {rename: {old: new}}`".to_owned(),
+            Self::NoName => "the server has to name it".to_owned(),
             Self::DuplicateName => {
                 "each tool needs a name of its own, from the server or by `tools: {rename: {old: new}}`".to_owned()
             }
@@ -106,6 +109,7 @@ impl Reason {
             // A name goes out as it is; from a text the characters are removed.
             Self::HiddenInName { .. }
             | Self::Name(_)
+            | Self::NoName
             | Self::DuplicateName
             | Self::NoDescription
             | Self::NoInputSchema

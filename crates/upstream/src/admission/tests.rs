@@ -66,6 +66,37 @@ fn each_rule_has_its_own_reason() {
 }
 
 #[test]
+fn an_output_schema_says_something_if_any_object_breaks_it() {
+    let of_any_type = json!(["null", "boolean", "number", "string", "array", "object"]);
+    for (said, verdict) in [
+        (json!({"properties": {"value": {"type": ["number", "array"]}}}), "admitted"),
+        (json!({"properties": {"value": {"type": ["number", "array", "string", "null", "object"]}}}), "admitted"),
+        (json!({"properties": {"open": {}, "value": {"type": "object"}}}), "admitted"),
+        (json!({"patternProperties": {"^x": {"type": "string"}}}), "admitted"),
+        (json!({"propertyNames": {"maxLength": 9}}), "admitted"),
+        (json!({"maxProperties": 50}), "admitted"),
+        (json!({"required": ["a"]}), "admitted"),
+        (json!({}), "output_schema"),
+        (json!({"properties": {"value": {"type": of_any_type}}, "required": []}), "output_schema"),
+        (json!({"additionalProperties": true, "minProperties": 0}), "output_schema"),
+    ] {
+        let mut schema = said.clone();
+        schema["type"] = json!("object");
+        assert_eq!(judged(Level::Strict, &with(&json!({"outputSchema": schema}))), [verdict], "{said}");
+    }
+}
+
+#[test]
+fn who_has_no_name_cannot_be_renamed() {
+    let judged = judge(&spec(), Level::Strict, &[with(&json!({"name": null})), with(&json!({"name": ""}))]);
+    for tool in judged {
+        let Verdict::Refused(reasons) = &tool.verdict else { panic!("{tool:?}") };
+        let said: Vec<_> = reasons.iter().map(|reason| (reason.to_string(), reason.remedy())).collect();
+        assert_eq!(said, [("it has no name".to_owned(), "the server has to name it".to_owned())]);
+    }
+}
+
+#[test]
 fn references_that_multiply_are_judged_at_once() {
     let mut definitions: serde_json::Map<_, _> = (0..4)
         .map(|n| (format!("d{n}"), json!({"allOf": vec![json!({"$ref": format!("#/$defs/d{}", n + 1)}); 1000]})))
