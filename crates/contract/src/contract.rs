@@ -265,6 +265,14 @@ impl Contract {
     pub fn result_mistakes(&self, result: &Value) -> Vec<Mistake> {
         self.success.mistakes(result)
     }
+
+    /// The same for the caller, who must not see anything of a server's result that was withheld.
+    pub fn mistakes_for_the_caller(&self, mistakes: &[Mistake]) -> Vec<Mistake> {
+        match self.from_server {
+            Some(_) => self.success.retold(mistakes),
+            None => mistakes.to_vec(),
+        }
+    }
 }
 
 impl ErrorField {

@@ -6,12 +6,14 @@ mod cost;
 mod derive;
 mod mistakes;
 mod parts;
+mod plan;
 mod settle;
+mod stranger;
 
 use jsonschema::{Draft, PatternOptions, Validator};
 use serde_json::Value;
 
-use self::cost::Cost;
+use self::cost::{Cost, Detail};
 pub use self::derive::derive_schema;
 pub(crate) use self::derive::derive_tool_schema;
 pub use self::mistakes::Mistake;
@@ -36,8 +38,12 @@ pub enum SchemaRejected {
     TooDeep { limit: usize },
     #[error("the schema has more than {limit} parts")]
     TooManyParts { limit: usize },
-    #[error("`$ref` to `{target}`: only references inside the schema are followed")]
+    #[error("`$ref` to `{target}`: only references to what is inside the schema are followed, unescaped")]
     ForeignReference { target: String },
+    #[error("a part has the identifier `{id}`: only the whole schema may have one, without a fragment")]
+    OwnIdentifier { id: String },
+    #[error("two parts have the anchor `{name}`")]
+    RepeatedAnchor { name: String },
     #[error("`$ref` to `{target}` leads through more than {limit} others, or back to itself, at the same value")]
     LongChain { target: String, limit: usize },
     #[error("`$schema` is `{dialect}`: known are draft-04, -06, -07, 2019-09 and 2020-12")]
@@ -74,19 +80,29 @@ impl Schema {
         &self.raw
     }
 
-    /// Every mistake in `instance`, with its place; empty when it is valid.
+    /// Every mistake in `instance`, with its place; empty when it is valid. Of a value that is too large for that, the
+    /// first one.
     pub fn mistakes(&self, instance: &Value) -> Vec<Mistake> {
-        if !self.cost.is_bearable(&self.raw, instance) {
+        if !self.cost.is_bearable(instance) {
             return vec![Mistake::whole("is too much to check")];
         }
         if self.validator.is_valid(instance) {
             return Vec::new();
         }
-        mistakes::describe(&self.raw, self.validator.iter_errors(instance))
+        match self.cost.detail(instance) {
+            Detail::Everything => mistakes::describe(&self.raw, self.validator.iter_errors(instance)),
+            Detail::First => mistakes::describe_first(&self.raw, self.validator.validate(instance).err()),
+            Detail::Nothing => vec![Mistake::whole("breaks the schema, and is too large for the places to be named")],
+        }
+    }
+
+    /// Mistakes in a value that a stranger made, without anything of the value: no names that the schema does not have.
+    pub(crate) fn retold(&self, mistakes: &[Mistake]) -> Vec<Mistake> {
+        stranger::retold(&self.raw, mistakes)
     }
 
     pub fn is_valid(&self, instance: &Value) -> bool {
-        self.cost.is_bearable(&self.raw, instance) && self.validator.is_valid(instance)
+        self.cost.is_bearable(instance) && self.validator.is_valid(instance)
     }
 
     /// Puts declared defaults in place of what is absent, and writes whole numbers as integers where those are asked for.

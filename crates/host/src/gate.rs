@@ -217,7 +217,8 @@ impl Gate {
         tracing::error!(
             request_id = %ctx.request_id, tool = %contract.name, ?mistakes, untrusted, "result breaks its contract"
         );
-        let details = json!({"violation_id": ctx.request_id, "mistakes": mistakes});
+        let shown = contract.mistakes_for_the_caller(&mistakes);
+        let details = json!({"violation_id": ctx.request_id, "mistakes": shown});
         let error = "The tool's result breaks its contract and is withheld";
         Err(Rejection::new(Code::ContractViolation, error).with_details(details).into())
     }

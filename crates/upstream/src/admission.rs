@@ -1,6 +1,6 @@
 //! Which of a server's tools are taken. Each is judged on its own: a bad one never hides the others.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::sync::Arc;
 
 use countersign_contract::{Approval, Contract, Digest, Effect, Schema, ToolName, UpstreamTerms};
@@ -47,34 +47,59 @@ pub enum Verdict {
 
 /// In the server's order.
 pub fn judge(spec: &ServerSpec, level: Level, tools: &[Value]) -> Vec<Judged> {
-    let names: Vec<&str> = tools.iter().map(name_of).collect();
-    let mut times: BTreeMap<&str, usize> = BTreeMap::new();
-    let mut alike: BTreeMap<String, BTreeSet<&str>> = BTreeMap::new();
-    for name in &names {
-        *times.entry(name).or_default() += 1;
-        alike.entry(skeleton(name)).or_default().insert(name);
-    }
-    let judge_one = |(tool, name): (&Value, &&str)| {
+    let names = Names::of(spec, tools);
+    let judge_one = |tool: &Value| {
+        let name = name_of(tool);
         let verdict = if spec.tools.takes(name) {
-            let mut reasons = Vec::new();
-            if times[name] > 1 {
-                reasons.push(Reason::DuplicateName);
-            }
-            // The first of them in the alphabet keeps its name: which that is must not depend on the server's order.
-            if let Some(first) = alike[&skeleton(name)].first().filter(|first| *first != name) {
-                reasons.push(Reason::LookAlike((*first).to_owned()));
-            }
-            judge_tool(spec, level, tool, reasons)
+            judge_tool(spec, level, tool, names.reasons(offered_as(spec, name)))
         } else {
             Verdict::LeftOut
         };
-        Judged { name: (*name).to_owned(), digest: Digest::of_json(tool), verdict }
+        Judged { name: name.to_owned(), digest: Digest::of_json(tool), verdict }
     };
-    tools.iter().zip(&names).map(judge_one).collect()
+    tools.iter().map(judge_one).collect()
+}
+
+/// The names under which a server's tools are offered, but for what all of them begin with: only these can be taken for
+/// each other.
+struct Names<'a> {
+    times: BTreeMap<&'a str, usize>,
+    alike: BTreeMap<String, BTreeSet<&'a str>>,
+}
+
+impl<'a> Names<'a> {
+    fn of(spec: &'a ServerSpec, tools: &'a [Value]) -> Self {
+        let mut names = Self { times: BTreeMap::new(), alike: BTreeMap::new() };
+        // One that is left out takes no other's name away, and one without a name has none to take.
+        for own_name in tools.iter().map(name_of).filter(|name| !name.is_empty() && spec.tools.takes(name)) {
+            let name = offered_as(spec, own_name);
+            *names.times.entry(name).or_default() += 1;
+            names.alike.entry(skeleton(name)).or_default().insert(name);
+        }
+        names
+    }
+
+    fn reasons(&self, name: &str) -> Vec<Reason> {
+        let mut reasons = Vec::new();
+        // All of them: which one was meant is not for us to guess.
+        if self.times.get(name).is_some_and(|times| *times > 1) {
+            reasons.push(Reason::DuplicateName);
+        }
+        // The first of them in the alphabet keeps its name: which that is must not depend on the server's order.
+        let first = self.alike.get(&skeleton(name)).and_then(BTreeSet::first);
+        if let Some(first) = first.filter(|first| **first != name) {
+            reasons.push(Reason::LookAlike((*first).to_owned()));
+        }
+        reasons
+    }
 }
 
 fn name_of(tool: &Value) -> &str {
     tool.get("name").and_then(Value::as_str).unwrap_or_default()
+}
+
+fn offered_as<'a>(spec: &'a ServerSpec, own_name: &'a str) -> &'a str {
+    spec.tools.rename.get(own_name).map_or(own_name, String::as_str)
 }
 
 fn judge_tool(spec: &ServerSpec, level: Level, tool: &Value, mut reasons: Vec<Reason>) -> Verdict {
@@ -82,7 +107,7 @@ fn judge_tool(spec: &ServerSpec, level: Level, tool: &Value, mut reasons: Vec<Re
     let members = tool.as_object().unwrap_or(&nothing);
     let own_name = name_of(tool);
     let name = match own_name {
-        "" => Err(Reason::Name("it has none".to_owned())),
+        "" => Err(Reason::NoName),
         own_name => spec.name_here(own_name).parse::<ToolName>().map_err(|error| Reason::Name(error.to_string())),
     };
     let text = |key: &str| members.get(key).and_then(Value::as_str).unwrap_or_default();
@@ -138,6 +163,7 @@ fn is_fatal(reason: &Reason) -> bool {
             | Reason::HeaderArgument(_)
             | Reason::DuplicateName
             | Reason::Name(_)
+            | Reason::NoName
     )
 }
 
@@ -154,13 +180,21 @@ fn input_schema(tool: &Map<String, Value>, reasons: &mut Vec<Reason>) -> Option<
         reasons.push(Reason::NoInputSchema);
         return None;
     };
-    let arguments = declared(schema);
+    // First of all: what is looked at below is bounded then.
+    let compiled = match Schema::compile(cleaned(schema.clone())) {
+        Ok(compiled) => compiled,
+        Err(rejected) => {
+            reasons.push(Reason::InputSchema(rejected));
+            return None;
+        }
+    };
+    let (schema, arguments) = (compiled.raw(), declared(compiled.raw()));
     let required = schema.get("required").and_then(Value::as_array).into_iter().flatten().filter_map(Value::as_str);
     let undeclared: Vec<String> = required.filter(|name| !arguments.contains(*name)).map(str::to_owned).collect();
     if !undeclared.is_empty() {
         reasons.push(Reason::Undeclared(undeclared));
     }
-    Schema::compile(cleaned(schema.clone())).map_err(|rejected| reasons.push(Reason::InputSchema(rejected))).ok()
+    Some(compiled)
 }
 
 fn output_schema(tool: &Map<String, Value>, reasons: &mut Vec<Reason>) -> Option<Schema> {
@@ -195,42 +229,50 @@ fn describes_object(schema: &Value) -> bool {
 
 /// Whether objects that have nothing in common all fit.
 fn says_nothing(schema: &Schema) -> bool {
+    const ABOUT_THE_WHOLE: [&str; 5] =
+        ["maxProperties", "minProperties", "patternProperties", "propertyNames", "required"];
+    // Probes would have to guess the names and numbers in these.
+    let says = |keyword| schema.raw().get(keyword).is_some_and(|said| ![json!([]), json!({}), json!(0)].contains(said));
+    if ABOUT_THE_WHOLE.into_iter().any(says) {
+        return false;
+    }
+    let of_every_type = [
+        Value::Null,
+        json!(true),
+        json!(7),
+        json!(-0.5),
+        json!("\u{1}"),
+        json!([]),
+        json!([{"\u{1}": 0}]),
+        json!({}),
+        json!({"\u{1}": [null]}),
+    ];
+    let names = declared(schema.raw());
+    let all_of_them = |value: &Value| names.iter().map(|name| (name.clone(), value.clone())).collect::<Map<_, _>>();
     let strange = json!({"\u{1}": 1, "a": [null], "0": {"b": "c"}});
-    let named: Map<String, Value> =
-        declared(schema.raw()).into_iter().map(|name| (name, json!([{"\u{1}": 0}]))).collect();
-    let renamed: Map<String, Value> = named.keys().map(|name| (name.clone(), json!(-0.5))).collect();
-    [json!({}), strange, Value::Object(named), Value::Object(renamed)].iter().all(|object| schema.is_valid(object))
+    let mut probes = [json!({}), strange].into_iter().chain(of_every_type.iter().map(all_of_them).map(Value::Object));
+    probes.all(|object| schema.is_valid(&object))
 }
 
-/// The names that a schema gives to members, wherever at its root it does so.
-fn declared(schema: &Value) -> BTreeSet<String> {
-    let mut names = BTreeSet::new();
-    collect(schema, schema, &mut names, 0);
+/// The names that an accepted schema gives to members, wherever at its root it does so.
+fn declared(root: &Value) -> BTreeSet<String> {
+    let (mut names, mut waiting, mut seen) = (BTreeSet::new(), vec![root], HashSet::new());
+    while let Some(schema) = waiting.pop() {
+        // Many references may lead to the same part, and each part to many others.
+        if !seen.insert(std::ptr::from_ref(schema)) {
+            continue;
+        }
+        if let Some(properties) = schema.get("properties").and_then(Value::as_object) {
+            names.extend(properties.keys().cloned());
+        }
+        let target = schema.get("$ref").and_then(Value::as_str).and_then(|target| target.strip_prefix('#'));
+        waiting.extend(target.and_then(|pointer| root.pointer(pointer)));
+        for key in ["allOf", "anyOf", "oneOf"] {
+            waiting.extend(schema.get(key).and_then(Value::as_array).into_iter().flatten());
+        }
+        waiting.extend(["then", "else"].iter().filter_map(|key| schema.get(key)));
+    }
     names
-}
-
-fn collect(root: &Value, schema: &Value, names: &mut BTreeSet<String>, depth: usize) {
-    const DEPTH_MAX: usize = 8;
-    if depth > DEPTH_MAX {
-        return;
-    }
-    if let Some(properties) = schema.get("properties").and_then(Value::as_object) {
-        names.extend(properties.keys().cloned());
-    }
-    let target = schema.get("$ref").and_then(Value::as_str).and_then(|target| target.strip_prefix('#'));
-    if let Some(target) = target.and_then(|pointer| root.pointer(pointer)) {
-        collect(root, target, names, depth + 1);
-    }
-    for key in ["allOf", "anyOf", "oneOf"] {
-        for branch in schema.get(key).and_then(Value::as_array).into_iter().flatten() {
-            collect(root, branch, names, depth + 1);
-        }
-    }
-    for key in ["then", "else"] {
-        if let Some(branch) = schema.get(key) {
-            collect(root, branch, names, depth + 1);
-        }
-    }
 }
 
 /// What the server says it does; whoever says nothing may do anything.

@@ -9,7 +9,9 @@ use countersign_contract::SchemaRejected;
 pub enum Reason {
     #[error("its name is not one that clients take: {0}")]
     Name(String),
-    #[error("another tool of this server has the same name")]
+    #[error("it has no name")]
+    NoName,
+    #[error("another tool of this server is offered under the same name")]
     DuplicateName,
     #[error("its name looks like that of `{0}`")]
     LookAlike(String),
@@ -33,6 +35,8 @@ pub enum Reason {
     OutputSaysNothing,
     #[error("{place} has characters that do not show: {characters}")]
     HiddenCharacters { place: String, characters: String },
+    #[error("{place} has characters that do not show: {characters}")]
+    HiddenInName { place: String, characters: String },
     #[error("{place} speaks to the model instead of describing the tool: \"{phrase}\"")]
     Instructions { place: String, phrase: String },
     #[error("{place} is longer than {limit} characters")]
@@ -55,7 +59,7 @@ pub enum ReasonKind {
 impl Reason {
     pub fn kind(&self) -> ReasonKind {
         match self {
-            Self::Name(_) | Self::DuplicateName => ReasonKind::Name,
+            Self::Name(_) | Self::NoName | Self::DuplicateName => ReasonKind::Name,
             Self::LookAlike(_) => ReasonKind::LookAlike,
             Self::NoDescription => ReasonKind::Description,
             Self::NoInputSchema | Self::InputSchema(_) | Self::Undeclared(_) | Self::HeaderArgument(_) => {
@@ -64,7 +68,7 @@ impl Reason {
             Self::NoOutputSchema | Self::OutputNotObject | Self::OutputSchema(_) | Self::OutputSaysNothing => {
                 ReasonKind::OutputSchema
             }
-            Self::HiddenCharacters { .. } => ReasonKind::HiddenCharacters,
+            Self::HiddenCharacters { .. } | Self::HiddenInName { .. } => ReasonKind::HiddenCharacters,
             Self::Instructions { .. } => ReasonKind::Instructions,
             Self::LongText { .. } => ReasonKind::LongText,
         }
@@ -74,7 +78,10 @@ impl Reason {
     pub fn remedy(&self) -> String {
         match self {
             Self::Name(_) => "give it another name: `tools: {rename: {old: new}}`".to_owned(),
-            Self::DuplicateName => "the server has to give each tool a name of its own".to_owned(),
+            Self::NoName => "the server has to name it".to_owned(),
+            Self::DuplicateName => {
+                "each tool needs a name of its own, from the server or by `tools: {rename: {old: new}}`".to_owned()
+            }
             Self::NoDescription => "the server has to describe it".to_owned(),
             Self::NoInputSchema => "the server has to declare `inputSchema` with `type: object`".to_owned(),
             Self::InputSchema(_) | Self::HeaderArgument(_) => "the server has to correct `inputSchema`".to_owned(),
@@ -86,6 +93,7 @@ impl Reason {
             }
             Self::OutputNotObject => "the server has to declare `outputSchema` with `type: object`".to_owned(),
             Self::OutputSchema(_) => "the server has to correct `outputSchema`".to_owned(),
+            Self::HiddenInName { .. } => "the server has to give it a name without them".to_owned(),
             Self::HiddenCharacters { .. } | Self::Instructions { .. } | Self::LongText { .. } | Self::LookAlike(_) => {
                 format!("if you have read it and it is harmless: `tools: {{waive: {{TOOL: [{}]}}}}`", self.kind())
             }
@@ -94,11 +102,24 @@ impl Reason {
 
     /// Whether it is about how a text reads, which a person can judge.
     pub fn can_be_waived(&self) -> bool {
-        match self.kind() {
-            ReasonKind::HiddenCharacters | ReasonKind::Instructions | ReasonKind::LongText | ReasonKind::LookAlike => {
+        match self {
+            Self::HiddenCharacters { .. } | Self::Instructions { .. } | Self::LongText { .. } | Self::LookAlike(_) => {
                 true
             }
-            ReasonKind::Name | ReasonKind::Description | ReasonKind::InputSchema | ReasonKind::OutputSchema => false,
+            // A name goes out as it is; from a text the characters are removed.
+            Self::HiddenInName { .. }
+            | Self::Name(_)
+            | Self::NoName
+            | Self::DuplicateName
+            | Self::NoDescription
+            | Self::NoInputSchema
+            | Self::InputSchema(_)
+            | Self::Undeclared(_)
+            | Self::HeaderArgument(_)
+            | Self::NoOutputSchema
+            | Self::OutputNotObject
+            | Self::OutputSchema(_)
+            | Self::OutputSaysNothing => false,
         }
     }
 }

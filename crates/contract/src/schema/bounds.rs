@@ -1,6 +1,6 @@
 //! What is looked at before a schema is compiled, so that compiling it and recursing through it stay cheap.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use serde_json::Value;
 
@@ -22,9 +22,11 @@ pub(super) fn check(schema: &Value) -> Result<(), SchemaRejected> {
     if schema.to_string().len() > MAX_BYTES {
         return Err(SchemaRejected::TooLarge { limit: MAX_BYTES });
     }
-    let mut references = Vec::new();
-    collect_references(schema, &mut references)?;
     let (targets, mut lengths) = (Targets::of(schema), HashMap::new());
+    if let Some(name) = targets.ambiguous() {
+        return Err(SchemaRejected::RepeatedAnchor { name: shown(name) });
+    }
+    let references = references(schema, &targets)?;
     references.into_iter().try_for_each(|target| follow(&targets, target, 0, &mut lengths).map(drop))
 }
 
@@ -43,15 +45,41 @@ fn count(part: &Value, depth: usize, parts: &mut usize) -> Result<(), SchemaReje
     }
 }
 
-fn collect_references<'a>(schema: &'a Value, found: &mut Vec<&'a str>) -> Result<(), SchemaRejected> {
-    for target in parts::references(schema) {
-        // An escaped pointer would be another spelling of one that is followed below.
-        if !target.starts_with('#') || target.contains('%') {
-            return Err(SchemaRejected::ForeignReference { target: shown(target) });
+/// Everything that can be reached is held to the same rules: a reference may lead to any member, also to one that no
+/// keyword makes a schema. What is followed here must be what the validator follows, or the bounds are about another
+/// schema than its own.
+fn references<'a>(root: &'a Value, targets: &Targets<'a>) -> Result<Vec<&'a str>, SchemaRejected> {
+    let (mut waiting, mut seen, mut found) = (vec![root], HashSet::new(), Vec::new());
+    while let Some(schema) = waiting.pop() {
+        if !seen.insert(std::ptr::from_ref(schema)) {
+            continue;
         }
-        found.push(target);
+        check_identifiers(schema, std::ptr::eq(schema, root))?;
+        for target in parts::references(schema) {
+            let foreign = || SchemaRejected::ForeignReference { target: shown(target) };
+            // An escaped pointer would be another spelling of one that is known.
+            if target.contains('%') {
+                return Err(foreign());
+            }
+            let way = targets.way(target).ok_or_else(foreign)?;
+            way.iter().skip(1).try_for_each(|step| check_identifiers(step, false))?;
+            waiting.extend(way.last());
+            found.push(target);
+        }
+        waiting.extend(parts::inside(schema));
     }
-    parts::inside(schema).try_for_each(|part| collect_references(part, found))
+    Ok(found)
+}
+
+/// Inside of a part with an identifier of its own, references lead elsewhere; one that begins with `#` is an anchor of
+/// older drafts.
+fn check_identifiers(schema: &Value, is_root: bool) -> Result<(), SchemaRejected> {
+    let is_harmless = |id: &str| is_root && id.split_once('#').is_none_or(|(_, fragment)| fragment.is_empty());
+    let identifiers = parts::IDENTIFIERS.iter().filter_map(|keyword| schema.get(keyword)?.as_str());
+    match identifiers.into_iter().find(|id| !is_harmless(id)) {
+        Some(id) => Err(SchemaRejected::OwnIdentifier { id: shown(id) }),
+        None => Ok(()),
+    }
 }
 
 /// How many more references follow from this one without looking at a smaller part of the value. One that leads back

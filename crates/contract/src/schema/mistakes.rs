@@ -26,7 +26,7 @@ pub struct Mistake {
 }
 
 impl Mistake {
-    fn new(path: &str, message: &str, keyword: &str) -> Self {
+    pub(super) fn new(path: &str, message: &str, keyword: &str) -> Self {
         let cut = |text: &str| match text.char_indices().nth(MAX_CHARACTERS) {
             None => text.to_owned(),
             Some((end, _)) => format!("{}…", &text[..end]),
@@ -50,12 +50,20 @@ pub(super) fn describe<'a>(schema: &Value, errors: impl Iterator<Item = Validati
     let mut mistakes = Vec::new();
     for error in errors {
         if mistakes.len() >= MAX_MISTAKES {
+            mistakes.truncate(MAX_MISTAKES);
             let message = format!("more than {MAX_MISTAKES} mistakes; the rest is not listed");
             mistakes.push(Mistake::whole(&message));
             break;
         }
         describe_one(schema, &error, &mut mistakes);
     }
+    mistakes
+}
+
+/// Of a value with too many parts to look for all its mistakes.
+pub(super) fn describe_first(schema: &Value, error: Option<ValidationError<'_>>) -> Vec<Mistake> {
+    let mut mistakes = describe(schema, error.into_iter());
+    mistakes.push(Mistake::whole("has too many parts for further mistakes to be listed"));
     mistakes
 }
 
@@ -76,7 +84,7 @@ fn describe_one(schema: &Value, error: &ValidationError<'_>, mistakes: &mut Vec<
             }
         }
         ValidationErrorKind::AnyOf { context } => match meant(place, context) {
-            Some(errors) => errors.iter().for_each(|error| describe_one(schema, error, mistakes)),
+            Some(errors) => errors.iter().take(MAX_MISTAKES).for_each(|error| describe_one(schema, error, mistakes)),
             None => push(place, "is not of any of the types that are allowed here"),
         },
         ValidationErrorKind::Enum { options } => push(place, &format!("must be one of {options}")),
@@ -85,7 +93,7 @@ fn describe_one(schema: &Value, error: &ValidationError<'_>, mistakes: &mut Vec<
         ValidationErrorKind::Format { format } => push(place, &format!("is not a valid {format}")),
         _ => {
             let words = error.masked_with("\u{0}").to_string();
-            push(place, words.trim_start_matches('\u{0}').trim_start());
+            push(place, &words.trim_start_matches('\u{0}').trim_start().replace('\u{0}', "it"));
         }
     }
 }

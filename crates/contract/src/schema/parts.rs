@@ -21,12 +21,12 @@ const ONE: [&str; 12] = [
 const LISTS: [&str; 5] = ["allOf", "anyOf", "items", "oneOf", "prefixItems"];
 const MAPS: [&str; 6] = ["$defs", "definitions", "dependencies", "dependentSchemas", "patternProperties", "properties"];
 
-/// Only there to be referred to.
-const DEFINITIONS: [&str; 2] = ["$defs", "definitions"];
-
 /// Those that look at the same value again.
 const IN_PLACE: [&str; 9] =
     ["allOf", "anyOf", "dependencies", "dependentSchemas", "else", "if", "not", "oneOf", "then"];
+
+/// Of draft-04, and of all later ones.
+pub(super) const IDENTIFIERS: [&str; 2] = ["id", "$id"];
 
 const REFERENCES: [&str; 3] = ["$dynamicRef", "$recursiveRef", "$ref"];
 
@@ -35,27 +35,17 @@ pub(super) fn inside(schema: &Value) -> impl Iterator<Item = &Value> {
     members(schema).flat_map(|(keyword, member)| schemas_at(keyword, member))
 }
 
-/// Those of them that are used where they stand.
-pub(super) fn applied(schema: &Value) -> impl Iterator<Item = &Value> {
-    let applied = members(schema).filter(|(keyword, _)| !DEFINITIONS.contains(keyword));
-    applied.flat_map(|(keyword, member)| schemas_at(keyword, member))
-}
-
 /// Those of them that look at the same value.
 pub(super) fn in_place(schema: &Value) -> impl Iterator<Item = &Value> {
     let again = members(schema).filter(|(keyword, _)| IN_PLACE.contains(keyword));
     again.flat_map(|(keyword, member)| schemas_at(keyword, member))
 }
 
-/// Those of them that may look at this member of an object, or at any item of a list (`None`).
-pub(super) fn below<'a>(schema: &'a Value, member: Option<&str>) -> Vec<&'a Value> {
-    let keywords: &[&str] = match member {
-        Some(_) => &["patternProperties", "additionalProperties", "unevaluatedProperties"],
-        None => &["items", "prefixItems", "additionalItems", "contains", "unevaluatedItems"],
-    };
-    let named = member.and_then(|name| schema.get("properties")?.get(name));
-    let others = members(schema).filter(|(keyword, _)| keywords.contains(keyword));
-    others.flat_map(|(keyword, member)| schemas_at(keyword, member)).chain(named).collect()
+/// Those of them that stand under one of these keywords.
+pub(super) fn at<'a>(schema: &'a Value, keywords: &[&str]) -> impl Iterator<Item = &'a Value> {
+    members(schema)
+        .filter(move |(keyword, _)| keywords.contains(keyword))
+        .flat_map(|(keyword, member)| schemas_at(keyword, member))
 }
 
 /// What this schema refers to.
@@ -67,28 +57,41 @@ pub(super) fn references(schema: &Value) -> impl Iterator<Item = &str> {
 pub(super) struct Targets<'a> {
     root: &'a Value,
     anchors: HashMap<&'a str, &'a Value>,
+    ambiguous: Option<&'a str>,
 }
 
 impl<'a> Targets<'a> {
     pub(super) fn of(root: &'a Value) -> Self {
-        let mut targets = Self { root, anchors: HashMap::new() };
+        let mut targets = Self { root, anchors: HashMap::new(), ambiguous: None };
         targets.collect(root);
         targets
     }
 
-    /// What cannot be resolved is left to the compiler, which says so.
     pub(super) fn resolve(&self, target: &str) -> Option<&'a Value> {
+        self.way(target)?.pop()
+    }
+
+    /// All that a reference leads through, its target last.
+    pub(super) fn way(&self, target: &str) -> Option<Vec<&'a Value>> {
         let fragment = target.strip_prefix('#')?;
-        if fragment.is_empty() || fragment.starts_with('/') {
-            return self.root.pointer(fragment);
+        if !fragment.is_empty() && !fragment.starts_with('/') {
+            return self.anchors.get(fragment).map(|anchor| vec![*anchor]);
         }
-        self.anchors.get(fragment).copied()
+        let ends = fragment.char_indices().filter(|(_, letter)| *letter == '/').map(|(at, _)| at);
+        ends.chain([fragment.len()]).map(|end| self.root.pointer(&fragment[..end])).collect()
+    }
+
+    /// A name that two places have.
+    pub(super) fn ambiguous(&self) -> Option<&'a str> {
+        self.ambiguous
     }
 
     fn collect(&mut self, schema: &'a Value) {
         for keyword in ["$anchor", "$dynamicAnchor"] {
-            if let Some(name) = schema.get(keyword).and_then(Value::as_str) {
-                self.anchors.insert(name, schema);
+            if let Some(name) = schema.get(keyword).and_then(Value::as_str)
+                && self.anchors.insert(name, schema).is_some_and(|other| !std::ptr::eq(other, schema))
+            {
+                self.ambiguous = Some(name);
             }
         }
         inside(schema).for_each(|part| self.collect(part));

@@ -66,6 +66,51 @@ fn each_rule_has_its_own_reason() {
 }
 
 #[test]
+fn an_output_schema_says_something_if_any_object_breaks_it() {
+    let of_any_type = json!(["null", "boolean", "number", "string", "array", "object"]);
+    for (said, verdict) in [
+        (json!({"properties": {"value": {"type": ["number", "array"]}}}), "admitted"),
+        (json!({"properties": {"value": {"type": ["number", "array", "string", "null", "object"]}}}), "admitted"),
+        (json!({"properties": {"open": {}, "value": {"type": "object"}}}), "admitted"),
+        (json!({"patternProperties": {"^x": {"type": "string"}}}), "admitted"),
+        (json!({"propertyNames": {"maxLength": 9}}), "admitted"),
+        (json!({"maxProperties": 50}), "admitted"),
+        (json!({"required": ["a"]}), "admitted"),
+        (json!({}), "output_schema"),
+        (json!({"properties": {"value": {"type": of_any_type}}, "required": []}), "output_schema"),
+        (json!({"additionalProperties": true, "minProperties": 0}), "output_schema"),
+    ] {
+        let mut schema = said.clone();
+        schema["type"] = json!("object");
+        assert_eq!(judged(Level::Strict, &with(&json!({"outputSchema": schema}))), [verdict], "{said}");
+    }
+}
+
+#[test]
+fn who_has_no_name_cannot_be_renamed() {
+    let judged = judge(&spec(), Level::Strict, &[with(&json!({"name": null})), with(&json!({"name": ""}))]);
+    for tool in judged {
+        let Verdict::Refused(reasons) = &tool.verdict else { panic!("{tool:?}") };
+        let said: Vec<_> = reasons.iter().map(|reason| (reason.to_string(), reason.remedy())).collect();
+        assert_eq!(said, [("it has no name".to_owned(), "the server has to name it".to_owned())]);
+    }
+}
+
+#[test]
+fn references_that_multiply_are_judged_at_once() {
+    let mut definitions: serde_json::Map<_, _> = (0..4)
+        .map(|n| (format!("d{n}"), json!({"allOf": vec![json!({"$ref": format!("#/$defs/d{}", n + 1)}); 1000]})))
+        .collect();
+    definitions.insert("d4".to_owned(), json!({"properties": {"a": {"type": "string"}}}));
+    let input = json!({"type": "object", "$ref": "#/$defs/d0", "$defs": definitions, "required": ["a"]});
+    let start = std::time::Instant::now();
+    assert_eq!(judged(Level::Strict, &with(&json!({"inputSchema": input}))), ["admitted"]);
+    let too_large = json!({"type": "object", "$ref": "#/$defs/d0", "$defs": {"d0": {"allOf": vec![input; 2]}}});
+    assert_eq!(judged(Level::Strict, &with(&json!({"inputSchema": too_large}))), ["input_schema"]);
+    assert!(start.elapsed() < std::time::Duration::from_secs(20), "{:?}", start.elapsed());
+}
+
+#[test]
 fn weaker_levels_let_more_pass() {
     let text_only = with(&json!({"outputSchema": null}));
     assert_eq!(judged(Level::Standard, &text_only), ["admitted"]);
@@ -85,6 +130,27 @@ fn one_bad_tool_hides_no_other() {
     let alike = [with(&json!({"name": "read_file"})), with(&json!({"name": "read-file"}))];
     let judged: Vec<_> = judge(&spec(), Level::Strict, &alike).iter().map(kinds).collect();
     assert_eq!(judged, [["look_alike"], ["admitted"]]);
+}
+
+#[test]
+fn names_are_compared_as_they_are_offered() {
+    let tools = |names: &[&str]| -> Vec<Value> { names.iter().map(|name| with(&json!({ "name": name }))).collect() };
+    let (same, alike, fine) = (["name"], ["look_alike"], ["admitted"]);
+    let left_out = ["left out"];
+    for (renamed, denied, names, expected) in [
+        (Some(("a", "b")), None, ["a", "b"], [same, same]),
+        (Some(("a", "b")), None, ["b", "a"], [same, same]),
+        (Some(("b", "read-file")), None, ["read_file", "b"], [alike, fine]),
+        (Some(("read-file", "other")), None, ["read_file", "read-file"], [fine, fine]),
+        (None, Some("read-file"), ["read_file", "read-file"], [fine, left_out]),
+        (Some(("a", "b")), Some("b"), ["a", "b"], [fine, left_out]),
+    ] {
+        let mut spec = spec();
+        spec.tools.rename.extend(renamed.map(|(old, new)| (old.to_owned(), new.to_owned())));
+        spec.tools.deny.extend(denied.map(str::to_owned));
+        let judged: Vec<_> = judge(&spec, Level::Strict, &tools(&names)).iter().map(kinds).collect();
+        assert_eq!(judged, expected, "{names:?}");
+    }
 }
 
 #[test]
@@ -108,6 +174,14 @@ fn the_operator_has_the_last_word_on_texts_and_names() {
     let judged = judge(&spec, Level::Strict, &[waived]);
     let Verdict::Admitted { contract, noted } = &judged[0].verdict else { panic!("{judged:?}") };
     assert_eq!((contract.description.as_str(), noted.len()), ("Do not tell the user", 2), "cleaned all the same");
+}
+
+#[test]
+fn hidden_characters_in_names_are_never_waived() {
+    let mut spec = spec();
+    spec.tools.waive.insert("add".to_owned(), ["hidden_characters".to_owned()].into());
+    let tool = with(&json!({"inputSchema": {"type": "object", "properties": {"a\u{200b}": {"title": "b\u{200b}"}}}}));
+    assert_eq!(kinds(&judge(&spec, Level::Strict, &[tool])[0]), ["hidden_characters"]);
 }
 
 #[test]
