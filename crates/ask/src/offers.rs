@@ -1,6 +1,6 @@
 //! What a planner may choose from: the contracts that this caller may know of, and nothing else.
 
-use countersign_contract::{Caller, Contract, Digest};
+use countersign_contract::{Caller, Contract, Digest, Effect};
 use countersign_host::Catalog;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
@@ -65,6 +65,11 @@ impl Described {
         &self.definition["inputSchema"]
     }
 
+    /// A definition that does not say may do anything.
+    fn effect(&self) -> Effect {
+        Effect::deserialize(&self.definition["effect"]).unwrap_or(Effect::Destroys)
+    }
+
     fn offer(&self) -> Offer {
         let example =
             |(arguments, output): &(Value, Value)| Example { arguments: arguments.clone(), output: output.clone() };
@@ -72,6 +77,7 @@ impl Described {
             name: self.name().to_owned(),
             description: self.description().to_owned(),
             input_schema: self.input_schema().clone(),
+            effect: self.effect(),
             examples: self.examples.iter().map(example).collect(),
         }
     }

@@ -6,6 +6,7 @@
 mod bm25;
 mod deed;
 mod fill;
+mod forbidden;
 mod lexicon;
 mod parameter;
 mod pattern;
@@ -23,6 +24,7 @@ mod tests;
 
 use std::sync::Arc;
 
+use countersign_contract::Effect;
 use countersign_index::{EmbedError, Embedder};
 use jiff::civil::Date;
 use serde::{Deserialize, Serialize};
@@ -30,6 +32,7 @@ use serde_json::{Map, Value};
 
 use self::bm25::{WordIndex, to_f64};
 use self::fill::{Filling, fill};
+use self::forbidden::forbidden;
 use self::lexicon::ORDINARY_REQUESTS;
 use self::question::Question;
 use self::refusal::Usual;
@@ -73,6 +76,7 @@ pub struct Offer {
     pub name: String,
     pub description: String,
     pub input_schema: Value,
+    pub effect: Effect,
     pub examples: Vec<Example>,
 }
 
@@ -199,7 +203,7 @@ impl Planner {
         let embedded = self.embedder.embed(std::slice::from_ref(&wording.of_project)).await?;
         let vector = embedded.into_iter().next().unwrap_or_default();
         let ranked = self.rank(&question, &wording, &vector, today);
-        let choice = self.choose(&wording, ranked.first());
+        let choice = self.choose(&question, &wording, &ranked);
         Ok(Plan { choice, candidates: ranked.into_iter().take(SHOWN).map(Ranked::shown).collect() })
     }
 
@@ -266,14 +270,25 @@ impl Planner {
         (likeness.iter().zip(MEANING).map(|(likeness, weight)| likeness * weight).sum(), likeness[0])
     }
 
-    fn choose(&self, wording: &Wording, best: Option<&Ranked<'_>>) -> Choice {
-        let Some(best) = best else {
+    fn choose(&self, question: &Question, wording: &Wording, ranked: &[Ranked<'_>]) -> Choice {
+        let Some(best) = ranked.first() else {
             return Choice::Nothing { why: "There is no tool to choose from.".to_owned() };
         };
-        let (tool, arguments) = (best.tool.name.clone(), best.filling.arguments.clone());
         if let Err(unfit) = best.fits(wording, self.tools.len()) {
-            return Choice::Nothing { why: unfit.sentence(&tool) };
+            return Choice::Nothing { why: unfit.sentence(&best.tool.name) };
         }
+        let Some(forbidden) = forbidden(question, best) else { return self.chosen(best) };
+        let answers = |other: &&Ranked<'_>| {
+            let reads = !other.tool.effect.changes_something();
+            let fits = other.filling.missing.is_empty() && other.fits(wording, self.tools.len()).is_ok();
+            reads && fits && other.filling.means_the_same(&best.filling)
+        };
+        let read = ranked.iter().take(SHOWN).find(answers).filter(|_| forbidden.may_be_looked_up());
+        read.map_or_else(|| Choice::Nothing { why: forbidden.sentence(&best.tool.name) }, |read| self.chosen(read))
+    }
+
+    fn chosen(&self, best: &Ranked<'_>) -> Choice {
+        let (tool, arguments) = (best.tool.name.clone(), best.filling.arguments.clone());
         let parameters = best.filling.missing.clone();
         if parameters.is_empty() {
             let why = format!(
@@ -303,6 +318,12 @@ impl Ranked<'_> {
 }
 
 impl Filling {
+    /// A value is what it is for the other tool, too: the id of a task is no page of a list.
+    fn means_the_same(&self, other: &Self) -> bool {
+        let mut given = other.arguments.iter();
+        given.all(|(name, value)| self.arguments.iter().all(|(own, said)| own == name || said != value))
+    }
+
     fn empties(&self) -> bool {
         self.arguments.values().any(|value| value == "")
     }

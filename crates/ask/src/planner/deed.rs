@@ -144,6 +144,11 @@ impl Deeds {
         self.0 & others.0 != 0
     }
 
+    /// Without those that leave everything as it is.
+    pub(super) fn changing(self) -> Self {
+        Self(self.0 & !(Self::from(Deed::Read).0 | Self::from(Deed::Search).0))
+    }
+
     pub(super) fn is_empty(self) -> bool {
         self.0 == 0
     }

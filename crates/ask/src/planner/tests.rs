@@ -1,6 +1,6 @@
 use std::sync::Arc;
 
-use countersign_contract::BoxFuture;
+use countersign_contract::{BoxFuture, Effect};
 use countersign_index::{EmbedError, Embedder};
 use jiff::civil::date;
 use serde_json::{Value, json};
@@ -171,7 +171,8 @@ async fn plan(question: &str) -> Plan {
 
 fn offer(name: &str, description: &str, properties: &Value, required: &[&str]) -> Offer {
     let input_schema = json!({"type": "object", "properties": properties, "required": required});
-    Offer { name: name.to_owned(), description: description.to_owned(), input_schema, examples: Vec::new() }
+    let effect = Effect::Destroys;
+    Offer { name: name.to_owned(), description: description.to_owned(), input_schema, effect, examples: Vec::new() }
 }
 
 /// Alike is what has the same words.

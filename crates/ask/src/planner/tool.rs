@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use countersign_contract::Effect;
 use serde_json::Value;
 
 use super::deed::{Deed, Deeds};
@@ -26,6 +27,7 @@ pub(super) struct Tool {
     /// Words of that name.
     pub(super) own_words: Vec<String>,
     pub(super) shape: Shape,
+    pub(super) effect: Effect,
     /// Names of required parameters.
     pub(super) required: Vec<String>,
     /// What it does, as far as its texts begin with it.
@@ -66,6 +68,7 @@ impl Tool {
             own_name: offer.name.rsplit("__").next().unwrap_or(&offer.name).to_owned(),
             own_words: parts(offer.name.rsplit("__").next().unwrap_or(&offer.name)),
             objects: objects(&offer.name, &words),
+            effect: offer.effect,
             deeds: deeds(&offer.name, &words, &shape),
             shape,
             required: strings(&offer.input_schema["required"]).map(str::to_owned).collect(),

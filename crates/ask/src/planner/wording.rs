@@ -261,7 +261,7 @@ fn asking(question: &Question) -> Vec<String> {
 }
 
 /// What is to be written, from its first word: "add a task: …", "a note saying …".
-fn payload(question: &Question) -> Option<&str> {
+pub(super) fn payload(question: &Question) -> Option<&str> {
     let Request { certainty, place, deeds, .. } = &question.request;
     let writes = deeds.has(Deed::Create) || deeds.has(Deed::Update);
     let label = question.text.find(": ").filter(|colon| place.end <= *colon);

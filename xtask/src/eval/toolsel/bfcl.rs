@@ -7,6 +7,7 @@ use std::path::Path;
 
 use anyhow::Context as _;
 use countersign_ask::{Candidate, Offer};
+use countersign_contract::Effect;
 use serde_json::{Map, Value};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -80,6 +81,8 @@ fn offer(function: &Value) -> Option<Offer> {
         name: function["name"].as_str()?.to_owned(),
         description: function["description"].as_str().unwrap_or_default().to_owned(),
         input_schema: function["parameters"].clone(),
+        // Nothing is said about it.
+        effect: Effect::Destroys,
         examples: Vec::new(),
     })
 }

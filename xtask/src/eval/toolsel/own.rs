@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use anyhow::Context as _;
 use countersign_ask::{Choice, Example, Offer, Planner};
-use countersign_contract::Contract;
+use countersign_contract::{Contract, Effect};
 use countersign_index::Embedder;
 use jiff::civil::{Date, date};
 use serde::Deserialize;
@@ -111,6 +111,8 @@ fn offers(workspace: &Workspace) -> anyhow::Result<Vec<Offer>> {
             name: format!("{server}__{name}"),
             description,
             input_schema,
+            // As for a server that says nothing about it.
+            effect: Effect::Destroys,
             examples: Vec::new(),
         }));
     }
@@ -123,6 +125,7 @@ fn of_contract(contract: &Contract) -> Offer {
         name: contract.name.to_string(),
         description: contract.description.clone(),
         input_schema: contract.input.raw().clone(),
+        effect: contract.effect,
         examples: examples.map(|each| Example { arguments: each.input.clone(), output: each.output.clone() }).collect(),
     }
 }

@@ -10,7 +10,7 @@ use crate::planner::deed::Deed;
 use crate::planner::lexicon::{STOP, has_synonym};
 use crate::planner::parameter::{Kind, OneOf, Parameter, Type, text_of};
 use crate::planner::pattern::Pattern;
-use crate::planner::words::{Stems, find_whole};
+use crate::planner::words::{Stems, find_whole, stem};
 
 /// From here on the words of a value are all said.
 const ALL_WORDS: f64 = 2.0;
@@ -67,7 +67,8 @@ impl Filler<'_> {
                 _ if sure => Evidence::LISTED,
                 _ => Evidence::GUESSED,
             };
-            self.set(parameter, hit.choice.value.clone(), evidence);
+            let value = self.instead_of_denied(parameter, hit.choice).unwrap_or(hit.choice);
+            self.set(parameter, value.value.clone(), evidence);
             if hit.strength >= LITERALLY {
                 self.used.push(hit.at..hit.at + hit.choice.lower.len());
             }
@@ -75,6 +76,23 @@ impl Filler<'_> {
         } else if let ([only], true) = (parameter.choices.as_slice(), parameter.required) {
             self.set(parameter, only.value.clone(), Evidence::LISTED);
         }
+    }
+
+    /// "tasks that are not completed": of two values the other one.
+    fn instead_of_denied<'p>(&self, parameter: &'p Parameter, choice: &OneOf) -> Option<&'p OneOf> {
+        static DENIED: Pattern =
+            Pattern::new(r"(?:\bnot|n['\u{2019}]t)\s+(?:(?:yet|been|marked|as|already|set|to)\s+)*([a-z]+)");
+        let denied = |word: &str| {
+            let own = stem(word);
+            choice.stems == [own.as_str()]
+                || choice.stems.len() == 1 && has_synonym(&own, &choice.stems.iter().cloned().collect())
+        };
+        let is_denied = DENIED.captures_iter(&self.question.lower).any(|found| denied(&found[1]));
+        let mut others = parameter
+            .choices
+            .iter()
+            .filter(|other| other.value != choice.value && !["all", "any"].contains(&other.lower.as_str()));
+        others.next().filter(|_| is_denied && others.next().is_none())
     }
 
     /// Of commands such as `read_file` and `write_file` the only one that does what is asked for.

@@ -1,3 +1,4 @@
+use countersign_contract::Effect;
 use jiff::civil::date;
 use serde_json::{Value, json};
 
@@ -324,7 +325,13 @@ fn filled(schema: &Value, question: &str) -> Filling {
 }
 
 fn filled_with(schema: &Value, examples: Vec<Example>, question: &str) -> Filling {
-    let offer = Offer { name: "do".to_owned(), description: String::new(), input_schema: schema.clone(), examples };
+    let offer = Offer {
+        name: "do".to_owned(),
+        description: String::new(),
+        input_schema: schema.clone(),
+        effect: Effect::Destroys,
+        examples,
+    };
     let tool = Tool::new(&offer, &Texts::of(&offer));
     fill(&Question::new(question), &tool, date(2026, 11, 16))
 }
