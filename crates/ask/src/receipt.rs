@@ -5,7 +5,7 @@ mod call;
 mod file;
 mod replay;
 
-use countersign_contract::{BoxFuture, Digest, RequestId, ToolName};
+use countersign_contract::{BoxFuture, Digest, RequestId, ToolName, parse_json};
 use countersign_host::{QueryId, Ruling};
 use jiff::Timestamp;
 use serde::de::DeserializeOwned;
@@ -89,6 +89,15 @@ pub struct Kept {
     pub content: Option<Value>,
 }
 
+/// A JSON text, or only what it hashes to. As a value it would lose how it was written: canonical JSON has `20` for `20.0`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct KeptText {
+    pub digest: Digest,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub content: Option<String>,
+}
+
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "snake_case")]
 pub enum PlannedBy {
@@ -112,7 +121,7 @@ pub struct Called {
     pub arguments: Kept,
     /// `ok`, or the code of the failure.
     pub outcome: String,
-    pub result: Kept,
+    pub result: KeptText,
 }
 
 /// What was claimed about the result.
@@ -147,11 +156,23 @@ impl Kept {
     fn agrees(&self) -> bool {
         self.content.as_ref().is_none_or(|content| Digest::of_json(content) == self.digest)
     }
+}
 
+impl KeptText {
     /// The digest is over the text as it was handed out, as in the audit log.
-    pub(crate) fn result(value: &Value, text: &str, keeping: Keeping) -> Self {
+    pub(crate) fn new(text: &str, keeping: Keeping) -> Self {
         let kept = keeping == Keeping::Content && text.len() <= CONTENT_MAX;
-        Self { digest: Digest::of_bytes(text.as_bytes()), content: kept.then(|| value.clone()) }
+        Self { digest: Digest::of_bytes(text.as_bytes()), content: kept.then(|| text.to_owned()) }
+    }
+
+    /// Absent where only the digest was kept, or it is no JSON.
+    pub(crate) fn read(&self) -> Option<Value> {
+        parse_json(self.content.as_ref()?.as_bytes()).ok()
+    }
+
+    /// Whether content and digest fit.
+    fn agrees(&self) -> bool {
+        self.content.as_ref().is_none_or(|content| Digest::of_bytes(content.as_bytes()) == self.digest)
     }
 }
 
