@@ -73,6 +73,9 @@ pub struct Receipt {
     pub material: Digest,
     /// A [`Choice`].
     pub plan: Kept,
+    /// Those of its arguments that the question does not say and somebody at the terminal did.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub supplied: Option<Kept>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub call: Option<Called>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -139,6 +142,17 @@ pub(crate) struct Dropped {
     pub(crate) claim: String,
     pub(crate) evidence: String,
     pub(crate) why: String,
+}
+
+impl Receipt {
+    /// Whether the plan has what was supplied, as far as content was kept.
+    fn has_supplied(&self) -> bool {
+        let Some(Value::Object(supplied)) = self.supplied.as_ref().and_then(|kept| kept.content.as_ref()) else {
+            return self.supplied.as_ref().is_none_or(|kept| kept.content.is_none());
+        };
+        let plan = self.plan.content.as_ref();
+        supplied.iter().all(|(name, value)| plan.is_none_or(|plan| plan["arguments"].get(name) == Some(value)))
+    }
 }
 
 impl Kept {

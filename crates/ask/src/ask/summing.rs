@@ -69,6 +69,7 @@ impl Ask {
             planner: planned.planner.clone(),
             material: planned.material.digest(),
             plan: Kept::value(&json!(planned.plan.choice), keeping),
+            supplied: (!planned.supplied.is_empty()).then(|| Kept::value(&json!(planned.supplied), keeping)),
             call,
             summary: claims.map(|claims| Kept::value(&json!(claims), keeping)),
         };

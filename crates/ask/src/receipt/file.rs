@@ -94,6 +94,7 @@ impl AskReceipt {
         let kept = [
             ("the query", Some(&receipt.query)),
             ("the plan", Some(&receipt.plan)),
+            ("what was supplied", receipt.supplied.as_ref()),
             ("the summary", receipt.summary.as_ref()),
         ];
         let call = receipt.call.as_ref();
@@ -102,6 +103,9 @@ impl AskReceipt {
             if !kept.is_none_or(Kept::agrees) {
                 return Err(format!("{what} is not what its digest says"));
             }
+        }
+        if !receipt.has_supplied() {
+            return Err("what was supplied is not in the plan".to_owned());
         }
         let Some(call) = call else { return Ok(()) };
         let described = material.find(call.tool.as_str()).ok_or("the tool that was called was not offered")?;

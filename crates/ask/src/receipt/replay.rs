@@ -11,7 +11,7 @@ use serde::Serialize;
 use serde_json::{Map, Value};
 
 use super::file::canonical;
-use super::{AskReceipt, CallReceipt, Called, Claims, PlannedBy, ReceiptFile};
+use super::{AskReceipt, CallReceipt, Called, Claims, Kept, PlannedBy, ReceiptFile};
 use crate::grounding::{Bullet, Grounding};
 use crate::planner::{Choice, Planner};
 
@@ -105,7 +105,8 @@ impl AskReceipt {
         let planner = Planner::new(self.material.offers(), Arc::new(here.local.clone())).await?;
         let today = self.receipt.at.to_zoned(TimeZone::UTC).date();
         let plan = planner.plan(query, today).await?;
-        Ok(Step::new("plan", recorded, described(&plan.choice)))
+        let supplied = self.receipt.supplied.as_ref().and_then(Kept::read::<Map<String, Value>>).unwrap_or_default();
+        Ok(Step::new("plan", recorded, described(&plan.choice.supplied(&supplied))))
     }
 
     /// Against the contract that was in force then.

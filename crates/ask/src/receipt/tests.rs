@@ -9,7 +9,7 @@ use countersign_contract::{Approval, Digest, RequestId, to_json};
 use countersign_host::{Policy, Ruling};
 use countersign_index::Local;
 use jiff::civil::date;
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 use uuid::Uuid;
 
 use super::{
@@ -50,6 +50,7 @@ fn receipt(keeping: Keeping) -> AskReceipt {
         planner: PlannedBy::Model { name: "m".to_owned() },
         material: material.digest(),
         plan: Kept::value(&json!(plan), keeping),
+        supplied: None,
         call: Some(Called {
             request_id: RequestId::generate(),
             tool: "lookup".parse().unwrap(),
@@ -65,8 +66,8 @@ fn receipt(keeping: Keeping) -> AskReceipt {
     AskReceipt { receipt, material }
 }
 
-/// Of a question that the embedded planner planned.
-async fn embedded(query: &str, degrees: Value) -> AskReceipt {
+/// Of a question that the embedded planner planned, with what was said when it asked back.
+async fn embedded(query: &str, degrees: Value, said: &[(&str, Value)]) -> AskReceipt {
     let mut ask = receipt(Keeping::Content);
     let degrees = json!({"type": "number", "description": "How warm", "minimum": -0.0, "enum": [degrees, 999.5]});
     let definition = json!({
@@ -79,10 +80,12 @@ async fn embedded(query: &str, degrees: Value) -> AskReceipt {
     let local = Arc::new(Local::on_all_cores());
     let planner = Planner::new(ask.material.offers(), local).await.unwrap();
     let choice = planner.plan(query, date(2026, 1, 2)).await.unwrap().choice;
+    let said: Map<String, Value> = said.iter().map(|(name, value)| ((*name).to_owned(), value.clone())).collect();
     ask.receipt.planner = PlannedBy::Embedded { vectors: "v".to_owned() };
     ask.receipt.query = Kept::value(&json!(query), Keeping::Content);
     ask.receipt.material = ask.material.digest();
-    ask.receipt.plan = Kept::value(&json!(choice), Keeping::Content);
+    ask.receipt.plan = Kept::value(&json!(choice.supplied(&said)), Keeping::Content);
+    ask.receipt.supplied = (!said.is_empty()).then(|| Kept::value(&json!(said), Keeping::Content));
     (ask.receipt.call, ask.receipt.summary) = (None, None);
     ask
 }
@@ -158,11 +161,49 @@ fn any_number_in_a_result_verifies() {
 #[tokio::test]
 async fn any_number_in_a_question_verifies_and_replays() {
     for number in NUMBERS {
-        let ask = embedded(&format!("heat the room to {number}"), serde_json::from_str(number).unwrap()).await;
+        let ask = embedded(&format!("heat the room to {number}"), serde_json::from_str(number).unwrap(), &[]).await;
         let read = ReceiptFile::verify(file(ask).to_text().as_bytes()).unwrap();
         let steps = steps(&read).await;
         assert!(!steps.iter().any(super::Step::changed), "{number}: {steps:?}");
     }
+}
+
+#[tokio::test]
+async fn what_was_supplied_verifies_and_replays() {
+    for number in NUMBERS {
+        let number: Value = serde_json::from_str(number).unwrap();
+        let ask = embedded("heat the room", json!(1), &[("degrees", number.clone())]).await;
+        let why = ask.receipt.plan.content.as_ref().unwrap()["why"].clone();
+        assert_eq!(why, "`heat_room` fits; `degrees` was asked for.");
+        let text = file(ask.clone()).to_text();
+        let read = ReceiptFile::verify(text.as_bytes()).unwrap();
+        assert_eq!(read.to_text(), text);
+        let plan = steps(&read).await.remove(0);
+        assert!(!plan.changed(), "{number}: {plan:?}");
+        // Without a word on who said it, the question does not come to this plan.
+        let without = AskReceipt { receipt: Receipt { supplied: None, ..ask.receipt.clone() }, ..ask.clone() };
+        assert!(steps(&file(without)).await[0].changed());
+        let mut other = ask;
+        other.receipt.supplied = Some(Kept::value(&json!({"degrees": 12345}), Keeping::Content));
+        let verified = ReceiptFile::verify(file(other).to_text().as_bytes());
+        assert!(matches!(verified, Err(ReceiptFlaw::Contradiction(_))), "{verified:?}");
+    }
+}
+
+#[test]
+fn what_was_said_and_what_was_not() {
+    let missing = |parameters: &[&str]| Choice::Missing {
+        tool: "t".to_owned(),
+        arguments: Map::new(),
+        parameters: parameters.iter().map(|&name| name.to_owned()).collect(),
+        why: "w".to_owned(),
+    };
+    let said = json!({"a": 1, "b": 2});
+    let said = said.as_object().unwrap();
+    let why = |choice: Choice| json!(choice.supplied(said))["why"].clone();
+    assert_eq!(why(missing(&["a", "b"])), "`t` fits; `a` and `b` were asked for.");
+    assert_eq!(why(missing(&["a", "c"])), "`t` fits; `a` was asked for, and nobody said `c`.");
+    assert_eq!(missing(&["c"]).supplied(said), missing(&["c"]));
 }
 
 #[test]

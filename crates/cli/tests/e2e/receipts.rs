@@ -1,5 +1,12 @@
 //! What receipts prove: genuine ones hold whatever is in them, invented ones are found where they are said to come from.
 
+use std::ffi::OsStr;
+use std::fs::File;
+use std::io::Write as _;
+use std::os::unix::ffi::OsStrExt as _;
+use std::process::Stdio;
+
+use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
 use serde_json::{Value, json};
 
 use crate::env::{TestEnv, stderr, stdout, wait_for};
@@ -43,5 +50,26 @@ fn results_with_any_numbers_verify_and_replay() {
     env.write("a.receipt", &receipt);
     let verified = env.json(&["receipts", "verify", "--json", "a.receipt"]);
     assert_eq!(verified, json!({"verified": true, "audit": "agrees"}));
+    assert_eq!(env.json(&["receipts", "replay", "--json", "a.receipt"])["changed"], 0);
+}
+
+#[test]
+fn what_was_supplied_at_the_terminal_is_replayed() {
+    let env = TestEnv::new();
+    ask(&env, &["add a task called 'write the docs'"]);
+    let mut terminal = File::from(openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY).unwrap());
+    grantpt(&terminal).unwrap();
+    unlockpt(&terminal).unwrap();
+    let name = ptsname(&terminal, Vec::new()).unwrap();
+    let stdin = File::options().read(true).write(true).open(OsStr::from_bytes(name.as_bytes()));
+    terminal.write_all(b"1\n").unwrap();
+    let mut command = env.command(&["ask", "complete the task"]);
+    let output = command.stdin(Stdio::from(stdin.unwrap())).output().unwrap();
+    let said = stderr(&output);
+    assert!(output.status.success() && said.contains("`complete_task` fits; `task_id` was asked for."), "{said}");
+    assert!(!said.contains("does not say"), "{said}");
+    let newest = &env.json(&["receipts", "--json"])["receipts"][0]["id"];
+    env.write("a.receipt", &show(&env, newest));
+    assert_eq!(env.json(&["receipts", "verify", "--json", "a.receipt"])["audit"], "agrees");
     assert_eq!(env.json(&["receipts", "replay", "--json", "a.receipt"])["changed"], 0);
 }
