@@ -75,7 +75,8 @@ impl AskReceipt {
         Ok(Self { receipt, material })
     }
 
-    pub(crate) fn to_page(&self) -> Page {
+    /// As a book keeps it.
+    pub fn to_page(&self) -> Page {
         Page {
             id: self.receipt.id,
             at: self.receipt.at,
