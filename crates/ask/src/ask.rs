@@ -1,6 +1,7 @@
 //! A question's way: plan, at most one call through the gate, an answer, a summary that the answer carries, a receipt.
 
 mod summing;
+mod supplying;
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -58,6 +59,8 @@ pub struct Question {
 pub struct Planned {
     pub id: QueryId,
     pub plan: Plan,
+    /// Part of the plan's arguments: what the question does not say.
+    supplied: Map<String, Value>,
     question: Question,
     at: Timestamp,
     planner: PlannedBy,
@@ -78,17 +81,6 @@ pub enum AskError {
     Model(#[from] ModelError),
     #[error("Nobody waits for the answer")]
     Cancelled,
-}
-
-impl Planned {
-    /// With these, the call can be made; the gate checks them like any others.
-    pub fn supply(&mut self, said: Vec<(String, Value)>) {
-        if let Choice::Missing { tool, arguments, why, .. } = &self.plan.choice {
-            let mut arguments = arguments.clone();
-            arguments.extend(said);
-            self.plan.choice = Choice::Call { tool: tool.clone(), arguments, why: why.clone() };
-        }
-    }
 }
 
 impl Ask {
@@ -118,7 +110,7 @@ impl Ask {
                 PlannedBy::Model { name: model.name().to_owned() }
             }
         };
-        Ok(Planned { id, plan, question, at, planner: planned_by, material, catalog })
+        Ok(Planned { id, plan, supplied: Map::new(), question, at, planner: planned_by, material, catalog })
     }
 
     async fn planner(&self, material: &Material) -> Result<Arc<Planner>, EmbedError> {

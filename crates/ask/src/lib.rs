@@ -15,7 +15,7 @@ pub use grounding::{Bullet, Described, Flaw, Grounded, Grounding, described};
 pub use model::{Model, ModelError};
 pub use planner::{Candidate, Choice, Example, Offer, Parts, Plan, Planner};
 pub use receipt::{
-    AskReceipt, AuditRecord, CallReceipt, Here, Keeping, NotKept, Offered, Page, Receipt, ReceiptBook, ReceiptFile,
-    ReceiptFlaw, Step,
+    AskReceipt, AuditRecord, CallReceipt, Called, Here, Keeping, NotKept, Offered, Page, Receipt, ReceiptBook,
+    ReceiptFile, ReceiptFlaw, Step,
 };
 pub use summary::Summary;

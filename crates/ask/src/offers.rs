@@ -1,6 +1,6 @@
 //! What a planner may choose from: the contracts that this caller may know of, and nothing else.
 
-use countersign_contract::{Caller, Contract, Digest, Effect};
+use countersign_contract::{Caller, Contract, Digest, Effect, canonical_json};
 use countersign_host::Catalog;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
@@ -38,6 +38,7 @@ impl Material {
         self.tools.iter().find(|described| described.name() == tool)
     }
 
+    /// As a receipt has them, so that whoever plans again plans from the same.
     pub(crate) fn offers(&self) -> Vec<Offer> {
         self.tools.iter().map(Described::offer).collect()
     }
@@ -71,14 +72,21 @@ impl Described {
     }
 
     fn offer(&self) -> Offer {
-        let example =
-            |(arguments, output): &(Value, Value)| Example { arguments: arguments.clone(), output: output.clone() };
+        let example = |(arguments, output): &(Value, Value)| Example {
+            arguments: canonical_value(arguments),
+            output: canonical_value(output),
+        };
         Offer {
             name: self.name().to_owned(),
             description: self.description().to_owned(),
-            input_schema: self.input_schema().clone(),
+            input_schema: canonical_value(self.input_schema()),
             effect: self.effect(),
             examples: self.examples.iter().map(example).collect(),
         }
     }
+}
+
+/// With numbers as canonical JSON has them.
+fn canonical_value(value: &Value) -> Value {
+    serde_json::from_slice(&canonical_json(value)).unwrap_or_else(|_| value.clone())
 }

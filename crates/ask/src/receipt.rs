@@ -5,7 +5,7 @@ mod call;
 mod file;
 mod replay;
 
-use countersign_contract::{BoxFuture, Digest, RequestId, ToolName};
+use countersign_contract::{BoxFuture, Digest, RequestId, ToolName, parse_json};
 use countersign_host::{QueryId, Ruling};
 use jiff::Timestamp;
 use serde::de::DeserializeOwned;
@@ -73,6 +73,9 @@ pub struct Receipt {
     pub material: Digest,
     /// A [`Choice`].
     pub plan: Kept,
+    /// Those of its arguments that the question does not say and somebody at the terminal did.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub supplied: Option<Kept>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub call: Option<Called>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -87,6 +90,15 @@ pub struct Kept {
     pub digest: Digest,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub content: Option<Value>,
+}
+
+/// A JSON text, or only what it hashes to. As a value it would lose how it was written: canonical JSON has `20` for `20.0`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct KeptText {
+    pub digest: Digest,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub content: Option<String>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -112,7 +124,7 @@ pub struct Called {
     pub arguments: Kept,
     /// `ok`, or the code of the failure.
     pub outcome: String,
-    pub result: Kept,
+    pub result: KeptText,
 }
 
 /// What was claimed about the result.
@@ -132,6 +144,17 @@ pub(crate) struct Dropped {
     pub(crate) why: String,
 }
 
+impl Receipt {
+    /// Whether the plan has what was supplied, as far as content was kept.
+    fn has_supplied(&self) -> bool {
+        let Some(Value::Object(supplied)) = self.supplied.as_ref().and_then(|kept| kept.content.as_ref()) else {
+            return self.supplied.as_ref().is_none_or(|kept| kept.content.is_none());
+        };
+        let plan = self.plan.content.as_ref();
+        supplied.iter().all(|(name, value)| plan.is_none_or(|plan| plan["arguments"].get(name) == Some(value)))
+    }
+}
+
 impl Kept {
     /// The digest is over the canonical form, as in the audit log.
     pub(crate) fn value(value: &Value, keeping: Keeping) -> Self {
@@ -147,11 +170,23 @@ impl Kept {
     fn agrees(&self) -> bool {
         self.content.as_ref().is_none_or(|content| Digest::of_json(content) == self.digest)
     }
+}
 
+impl KeptText {
     /// The digest is over the text as it was handed out, as in the audit log.
-    pub(crate) fn result(value: &Value, text: &str, keeping: Keeping) -> Self {
+    pub(crate) fn new(text: &str, keeping: Keeping) -> Self {
         let kept = keeping == Keeping::Content && text.len() <= CONTENT_MAX;
-        Self { digest: Digest::of_bytes(text.as_bytes()), content: kept.then(|| value.clone()) }
+        Self { digest: Digest::of_bytes(text.as_bytes()), content: kept.then(|| text.to_owned()) }
+    }
+
+    /// Absent where only the digest was kept, or it is no JSON.
+    pub(crate) fn read(&self) -> Option<Value> {
+        parse_json(self.content.as_ref()?.as_bytes()).ok()
+    }
+
+    /// Whether content and digest fit.
+    fn agrees(&self) -> bool {
+        self.content.as_ref().is_none_or(|content| Digest::of_bytes(content.as_bytes()) == self.digest)
     }
 }
 

@@ -5,7 +5,7 @@ use serde_json::json;
 use super::{Ask, AskError, Planned};
 use crate::answer::Outcome;
 use crate::grounding::Grounding;
-use crate::receipt::{AskReceipt, Called, Claims, Dropped, FORMAT, Kept, Receipt};
+use crate::receipt::{AskReceipt, Called, Claims, Dropped, FORMAT, Kept, KeptText, Receipt};
 use crate::summary::{Author, Summary};
 
 impl Ask {
@@ -55,7 +55,7 @@ impl Ask {
                 ruling: called.ruling,
                 arguments: Kept::value(&called.arguments, keeping),
                 outcome: called.reply.failure.map_or("ok", |failure| failure.code.as_str()).to_owned(),
-                result: Kept::result(&called.reply.structured, &called.reply.text, keeping),
+                result: KeptText::new(&called.reply.text, keeping),
             }),
         };
         let receipt = Receipt {
@@ -69,6 +69,7 @@ impl Ask {
             planner: planned.planner.clone(),
             material: planned.material.digest(),
             plan: Kept::value(&json!(planned.plan.choice), keeping),
+            supplied: (!planned.supplied.is_empty()).then(|| Kept::value(&json!(planned.supplied), keeping)),
             call,
             summary: claims.map(|claims| Kept::value(&json!(claims), keeping)),
         };

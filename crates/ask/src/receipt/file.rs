@@ -1,7 +1,7 @@
 //! A receipt as a file that can be handed on: one line of canonical JSON with a digest over all of it. There is one way
 //! to write each receipt, so any other byte is found.
 
-use countersign_contract::{Digest, canonical_json, parse_json, to_json};
+use countersign_contract::{Digest, canonical_json, parse_json};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
@@ -75,7 +75,8 @@ impl AskReceipt {
         Ok(Self { receipt, material })
     }
 
-    pub(crate) fn to_page(&self) -> Page {
+    /// As a book keeps it.
+    pub fn to_page(&self) -> Page {
         Page {
             id: self.receipt.id,
             at: self.receipt.at,
@@ -94,6 +95,7 @@ impl AskReceipt {
         let kept = [
             ("the query", Some(&receipt.query)),
             ("the plan", Some(&receipt.plan)),
+            ("what was supplied", receipt.supplied.as_ref()),
             ("the summary", receipt.summary.as_ref()),
         ];
         let call = receipt.call.as_ref();
@@ -103,15 +105,21 @@ impl AskReceipt {
                 return Err(format!("{what} is not what its digest says"));
             }
         }
+        if !receipt.has_supplied() {
+            return Err("what was supplied is not in the plan".to_owned());
+        }
         let Some(call) = call else { return Ok(()) };
         let described = material.find(call.tool.as_str()).ok_or("the tool that was called was not offered")?;
         if Digest::of_json(&described.definition) != call.contract {
             return Err("the contract is not what its digest says".to_owned());
         }
-        let Some(result) = &call.result.content else { return Ok(()) };
-        if Digest::of_bytes(to_json(result).as_bytes()) != call.result.digest {
+        if !call.result.agrees() {
             return Err("the result is not what its digest says".to_owned());
         }
+        if call.result.content.is_none() {
+            return Ok(());
+        }
+        let result = call.result.read().ok_or("the result is not JSON")?;
         let claims: Option<Claims> = receipt.summary.as_ref().and_then(Kept::read);
         for bullet in claims.iter().flat_map(|claims| &claims.shown) {
             if result.pointer(&bullet.pointer).is_none_or(|value| locate(value, &bullet.evidence).is_none()) {
@@ -152,6 +160,6 @@ fn line(value: &Value) -> String {
     text
 }
 
-fn canonical(value: &Value) -> String {
+pub(super) fn canonical(value: &Value) -> String {
     String::from_utf8_lossy(&canonical_json(value)).into_owned()
 }

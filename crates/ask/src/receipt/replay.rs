@@ -10,6 +10,7 @@ use jiff::tz::TimeZone;
 use serde::Serialize;
 use serde_json::{Map, Value};
 
+use super::file::canonical;
 use super::{AskReceipt, CallReceipt, Called, Claims, Kept, PlannedBy, ReceiptFile};
 use crate::grounding::{Bullet, Grounding};
 use crate::planner::{Choice, Planner};
@@ -79,13 +80,14 @@ impl AskReceipt {
     async fn replay(&self, here: &Here<'_>) -> Result<Vec<Step>, EmbedError> {
         let mut steps = vec![self.plan(here).await?];
         if let Some(call) = &self.receipt.call {
-            steps.push(self.checked("arguments", "inputSchema", &call.arguments, "valid"));
+            steps.push(self.checked("arguments", "inputSchema", call.arguments.content.as_ref()));
             steps.extend(offered(&call.tool, call.contract, here));
             steps.extend(rulings(call, here.policy));
+            let result = call.result.read();
             if call.outcome == "ok" {
-                steps.push(self.checked("result", "outputSchema", &call.result, "valid"));
+                steps.push(self.checked("result", "outputSchema", result.as_ref()));
             }
-            steps.extend(self.claims(call, here).await);
+            steps.extend(self.claims(result.as_ref(), here).await);
         }
         Ok(steps)
     }
@@ -103,12 +105,14 @@ impl AskReceipt {
         let planner = Planner::new(self.material.offers(), Arc::new(here.local.clone())).await?;
         let today = self.receipt.at.to_zoned(TimeZone::UTC).date();
         let plan = planner.plan(query, today).await?;
-        Ok(Step::new("plan", recorded, described(&plan.choice)))
+        let supplied = self.receipt.supplied.as_ref().and_then(Kept::read::<Map<String, Value>>).unwrap_or_default();
+        Ok(Step::new("plan", recorded, described(&plan.choice.supplied(&supplied))))
     }
 
     /// Against the contract that was in force then.
-    fn checked(&self, check: &str, part: &str, kept: &Kept, recorded: &str) -> Step {
-        let Some(content) = &kept.content else { return Step::unrepeatable(check, recorded, NO_CONTENT) };
+    fn checked(&self, check: &str, part: &str, content: Option<&Value>) -> Step {
+        let recorded = "valid";
+        let Some(content) = content else { return Step::unrepeatable(check, recorded, NO_CONTENT) };
         let tool = self.receipt.call.as_ref().and_then(|call| self.material.find(call.tool.as_str()));
         let schema = tool.and_then(|tool| Schema::compile(tool.definition[part].clone()).ok());
         let now = match schema.map(|schema| schema.mistakes(content)) {
@@ -119,7 +123,7 @@ impl AskReceipt {
         Step::new(check, recorded, now)
     }
 
-    async fn claims(&self, call: &Called, here: &Here<'_>) -> Vec<Step> {
+    async fn claims(&self, result: Option<&Value>, here: &Here<'_>) -> Vec<Step> {
         let Some(kept) = &self.receipt.summary else { return Vec::new() };
         let Some(summary) = kept.read::<Claims>() else {
             return vec![Step::unrepeatable("summary", kept.digest.to_string(), NO_CONTENT)];
@@ -131,7 +135,7 @@ impl AskReceipt {
         let mut steps = Vec::new();
         for (claim, evidence, recorded) in shown.chain(dropped) {
             let check = format!("claim “{claim}”");
-            let Some(result) = &call.result.content else {
+            let Some(result) = result else {
                 steps.push(Step::unrepeatable(check, recorded, NO_CONTENT));
                 continue;
             };
@@ -148,7 +152,8 @@ impl AskReceipt {
 
 /// What a plan comes to, without its reasons.
 fn described(choice: &Choice) -> String {
-    let arguments = |arguments: &Map<String, Value>| Value::Object(arguments.clone()).to_string();
+    // As a file has them: what was planned as `20.0` stands there as `20`.
+    let arguments = |arguments: &Map<String, Value>| canonical(&Value::Object(arguments.clone()));
     match choice {
         Choice::Call { tool, arguments: given, .. } => format!("{tool} {}", arguments(given)),
         Choice::Missing { tool, parameters, .. } => format!("{tool} needs {}", parameters.join(", ")),

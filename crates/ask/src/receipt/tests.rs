@@ -2,20 +2,23 @@
 //! says exactly what would be decided otherwise.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 use std::time::Duration;
 
 use countersign_contract::{Approval, Digest, RequestId, to_json};
 use countersign_host::{Policy, Ruling};
 use countersign_index::Local;
-use serde_json::{Value, json};
+use jiff::civil::date;
+use serde_json::{Map, Value, json};
 use uuid::Uuid;
 
 use super::{
-    AskReceipt, Called, Claims, FORMAT, Here, Keeping, Kept, Offered, PlannedBy, Receipt, ReceiptFile, ReceiptFlaw,
+    AskReceipt, Called, Claims, FORMAT, Here, Keeping, Kept, KeptText, Offered, PlannedBy, Receipt, ReceiptFile,
+    ReceiptFlaw,
 };
 use crate::grounding::Grounded;
 use crate::offers::{Described, Material};
-use crate::planner::Choice;
+use crate::planner::{Choice, Planner};
 
 fn receipt(keeping: Keeping) -> AskReceipt {
     let text = json!({"type": "string"});
@@ -47,6 +50,7 @@ fn receipt(keeping: Keeping) -> AskReceipt {
         planner: PlannedBy::Model { name: "m".to_owned() },
         material: material.digest(),
         plan: Kept::value(&json!(plan), keeping),
+        supplied: None,
         call: Some(Called {
             request_id: RequestId::generate(),
             tool: "lookup".parse().unwrap(),
@@ -55,11 +59,41 @@ fn receipt(keeping: Keeping) -> AskReceipt {
             ruling: Ruling { timeout_ms: Some(30_000), ..ruling },
             arguments: Kept::value(&arguments, keeping),
             outcome: "ok".to_owned(),
-            result: Kept::result(&result, &to_json(&result), keeping),
+            result: KeptText::new(&to_json(&result), keeping),
         }),
         summary: Some(Kept::value(&json!(Claims { shown, dropped: vec![] }), keeping)),
     };
     AskReceipt { receipt, material }
+}
+
+/// Of a question that the embedded planner planned, with what was said when it asked back.
+async fn embedded(query: &str, degrees: Value, said: &[(&str, Value)]) -> AskReceipt {
+    let mut ask = receipt(Keeping::Content);
+    let degrees = json!({"type": "number", "description": "How warm", "minimum": -0.0, "enum": [degrees, 999.5]});
+    let definition = json!({
+        "name": "heat_room", "title": "Heat", "description": "Heats a room", "effect": "write",
+        "inputSchema": {"type": "object", "properties": {"degrees": degrees}, "required": ["degrees"]},
+        "outputSchema": {"type": "object"},
+    });
+    let examples = vec![(json!({"degrees": 20.0}), json!({"degrees": -0.0}))];
+    ask.material = Material { tools: vec![Described { definition, upstream: false, examples }] };
+    let local = Arc::new(Local::on_all_cores());
+    let planner = Planner::new(ask.material.offers(), local).await.unwrap();
+    let choice = planner.plan(query, date(2026, 1, 2)).await.unwrap().choice;
+    let said: Map<String, Value> = said.iter().map(|(name, value)| ((*name).to_owned(), value.clone())).collect();
+    ask.receipt.planner = PlannedBy::Embedded { vectors: "v".to_owned() };
+    ask.receipt.query = Kept::value(&json!(query), Keeping::Content);
+    ask.receipt.material = ask.material.digest();
+    ask.receipt.plan = Kept::value(&json!(choice.supplied(&said)), Keeping::Content);
+    ask.receipt.supplied = (!said.is_empty()).then(|| Kept::value(&json!(said), Keeping::Content));
+    (ask.receipt.call, ask.receipt.summary) = (None, None);
+    ask
+}
+
+async fn steps(receipt: &ReceiptFile) -> Vec<super::Step> {
+    let policy = Policy::default();
+    let here = Here { local: Local::on_all_cores(), policy: &policy, offered: &|_| Offered::Unknown };
+    receipt.replay(&here).await.unwrap()
 }
 
 fn file(receipt: AskReceipt) -> ReceiptFile {
@@ -91,6 +125,87 @@ fn a_receipt_reads_back_and_any_changed_byte_is_found() {
     }
 }
 
+/// Numbers of all kinds, as they are written: `20.0` is another text than `20`.
+const NUMBERS: [&str; 9] = [
+    "20.0",
+    "-0.0",
+    "0.1",
+    "1e300",
+    "1e16",
+    "5e-324",
+    "18446744073709551615",
+    "-9223372036854775808",
+    "0.30000000000000004",
+];
+
+#[test]
+fn any_number_in_a_result_verifies() {
+    for number in NUMBERS {
+        let mut ask = receipt(Keeping::Content);
+        let result: Value = serde_json::from_str(&format!(r#"{{"text":"{number}","value":{number}}}"#)).unwrap();
+        let text = to_json(&result);
+        let evidence = format!(r#""value":{}"#, result["value"]);
+        let shown = vec![Grounded { claim: format!("value: {number}"), evidence, pointer: String::new() }];
+        ask.receipt.call.as_mut().unwrap().result = KeptText::new(&text, Keeping::Content);
+        ask.receipt.summary = Some(Kept::value(&json!(Claims { shown, dropped: vec![] }), Keeping::Content));
+        let written = file(ask.clone()).to_text();
+        let read = ReceiptFile::verify(written.as_bytes());
+        assert_eq!(read, Ok(file(ask)), "{number}");
+        let Ok(ReceiptFile::Ask(read)) = read else { panic!("a question's") };
+        let result = read.receipt.call.unwrap().result;
+        assert_eq!(result.content, Some(text.clone()), "{number}");
+        assert_eq!(result.digest, Digest::of_bytes(text.as_bytes()), "as in the audit log");
+    }
+}
+
+#[tokio::test]
+async fn any_number_in_a_question_verifies_and_replays() {
+    for number in NUMBERS {
+        let ask = embedded(&format!("heat the room to {number}"), serde_json::from_str(number).unwrap(), &[]).await;
+        let read = ReceiptFile::verify(file(ask).to_text().as_bytes()).unwrap();
+        let steps = steps(&read).await;
+        assert!(!steps.iter().any(super::Step::changed), "{number}: {steps:?}");
+    }
+}
+
+#[tokio::test]
+async fn what_was_supplied_verifies_and_replays() {
+    for number in NUMBERS {
+        let number: Value = serde_json::from_str(number).unwrap();
+        let ask = embedded("heat the room", json!(1), &[("degrees", number.clone())]).await;
+        let why = ask.receipt.plan.content.as_ref().unwrap()["why"].clone();
+        assert_eq!(why, "`heat_room` fits; `degrees` was asked for.");
+        let text = file(ask.clone()).to_text();
+        let read = ReceiptFile::verify(text.as_bytes()).unwrap();
+        assert_eq!(read.to_text(), text);
+        let plan = steps(&read).await.remove(0);
+        assert!(!plan.changed(), "{number}: {plan:?}");
+        // Without a word on who said it, the question does not come to this plan.
+        let without = AskReceipt { receipt: Receipt { supplied: None, ..ask.receipt.clone() }, ..ask.clone() };
+        assert!(steps(&file(without)).await[0].changed());
+        let mut other = ask;
+        other.receipt.supplied = Some(Kept::value(&json!({"degrees": 12345}), Keeping::Content));
+        let verified = ReceiptFile::verify(file(other).to_text().as_bytes());
+        assert!(matches!(verified, Err(ReceiptFlaw::Contradiction(_))), "{verified:?}");
+    }
+}
+
+#[test]
+fn what_was_said_and_what_was_not() {
+    let missing = |parameters: &[&str]| Choice::Missing {
+        tool: "t".to_owned(),
+        arguments: Map::new(),
+        parameters: parameters.iter().map(|&name| name.to_owned()).collect(),
+        why: "w".to_owned(),
+    };
+    let said = json!({"a": 1, "b": 2});
+    let said = said.as_object().unwrap();
+    let why = |choice: Choice| json!(choice.supplied(said))["why"].clone();
+    assert_eq!(why(missing(&["a", "b"])), "`t` fits; `a` and `b` were asked for.");
+    assert_eq!(why(missing(&["a", "c"])), "`t` fits; `a` was asked for, and nobody said `c`.");
+    assert_eq!(missing(&["c"]).supplied(said), missing(&["c"]));
+}
+
 #[test]
 fn content_is_kept_or_not() {
     let digests = file(receipt(Keeping::Digests)).to_text();
@@ -113,7 +228,7 @@ fn parts_that_do_not_fit_are_found_behind_a_fresh_digest() {
         ("/receipt/query/content", json!("another question")),
         ("/receipt/plan/content/tool", json!("other")),
         ("/receipt/call/arguments/content/place", json!("Bach")),
-        ("/receipt/call/result/content/text", json!("It was built in 1812.")),
+        ("/receipt/call/result/content", json!(r#"{"text":"It was built in 1812."}"#)),
         ("/receipt/call/tool", json!("other")),
         ("/receipt/summary/content/shown/0/evidence", json!("never")),
         ("/material/tools/0/definition/description", json!("Deletes a mill")),

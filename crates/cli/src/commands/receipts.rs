@@ -1,15 +1,18 @@
 //! `countersign receipts`: list, show, verify and replay what is left of questions and calls.
 
+mod beside;
+
 use std::path::Path;
 
 use anyhow::Context as _;
-use countersign_ask::{AskReceipt, AuditRecord, CallReceipt, Here, Offered, ReceiptFile, Step};
+use countersign_ask::{AskReceipt, CallReceipt, Here, Offered, ReceiptFile, Step};
 use countersign_contract::{RequestId, ToolName};
 use countersign_index::Local;
-use countersign_store::{RecordBody, Store};
+use countersign_store::Store;
 use countersign_transports::ExitCode;
 use serde_json::json;
 
+use self::beside::Beside;
 use crate::args::{Common, ReceiptsCommand};
 use crate::config::Config;
 use crate::failure::{CommandError, CommandResult};
@@ -64,17 +67,7 @@ async fn find(store: &Store, config: &Config, id: &str) -> Result<ReceiptFile, C
             .hint("`countersign receipts` lists those of questions; a call's has its request id")
     };
     let request: RequestId = id.parse().map_err(|_| unknown())?;
-    let records = store.show(request).await.map_err(wiring::store_error)?;
-    let records: Vec<AuditRecord> = records
-        .into_iter()
-        .filter_map(|record| match record.body {
-            RecordBody::Entry(entry) => {
-                let hash = record.hash.to_string();
-                Some(AuditRecord { chain: record.chain, seq: record.seq, hash, entry })
-            }
-            RecordBody::Gap(_) => None,
-        })
-        .collect();
+    let records = beside::records(store, request).await.map_err(wiring::store_error)?;
     if records.is_empty() { Err(unknown()) } else { Ok(ReceiptFile::Call(CallReceipt::new(records))) }
 }
 
@@ -98,86 +91,23 @@ fn open(file: &Path) -> Result<ReceiptFile, CommandError> {
 
 async fn verify(common: &Common, file: &Path) -> CommandResult {
     let receipt = open(file)?;
-    let beside = beside_audit(common, &receipt).await?;
+    let config = wiring::load(common, None)?;
+    let beside = beside::beside(&config, &receipt).await?;
     if wiring::format(common) == Format::Json {
-        return Ok(output::print_json(Format::Json, &json!({"verified": true, "audit": beside.word()}))?);
+        output::print_json(Format::Json, &json!({"verified": true, "audit": beside.word()}))?;
+    } else {
+        let what = match &receipt {
+            ReceiptFile::Ask(ask) => format!("question {} of {}", ask.receipt.id, ask.receipt.at),
+            ReceiptFile::Call(call) => match call.records.first() {
+                Some(record) => format!("call {} of {}", record.entry.request_id, record.entry.at),
+                None => "call".to_owned(),
+            },
+        };
+        output::print(&format!("verified: {what}; audit log: {}\n", beside.text()))?;
     }
-    let what = match &receipt {
-        ReceiptFile::Ask(ask) => format!("question {} of {}", ask.receipt.id, ask.receipt.at),
-        ReceiptFile::Call(call) => match call.records.first() {
-            Some(record) => format!("call {} of {}", record.entry.request_id, record.entry.at),
-            None => "call".to_owned(),
-        },
-    };
-    Ok(output::print(&format!("verified: {what}; audit log: {}\n", beside.text()))?)
-}
-
-/// Where this receipt's call stands in the audit log of this installation.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Beside {
-    Agrees,
-    Elsewhere,
-}
-
-impl Beside {
-    fn word(self) -> &'static str {
-        match self {
-            Self::Agrees => "agrees",
-            Self::Elsewhere => "elsewhere",
-        }
-    }
-
-    fn text(self) -> &'static str {
-        match self {
-            Self::Agrees => "the call is recorded here with the same digests",
-            Self::Elsewhere => "nothing of it is recorded here",
-        }
-    }
-}
-
-async fn beside_audit(common: &Common, receipt: &ReceiptFile) -> Result<Beside, CommandError> {
-    let Some((request, agrees)) = expected(receipt) else { return Ok(Beside::Elsewhere) };
-    let Ok(config) = wiring::load(common, None) else { return Ok(Beside::Elsewhere) };
-    let Ok(store) = Store::open_existing(&config.database).await else { return Ok(Beside::Elsewhere) };
-    let records = store.show(request).await;
-    store.close().await.map_err(wiring::store_error)?;
-    let records = records.map_err(wiring::store_error)?;
-    if records.is_empty() {
-        return Ok(Beside::Elsewhere);
-    }
-    let entries = records.into_iter().filter_map(|record| match record.body {
-        RecordBody::Entry(entry) => Some(entry),
-        RecordBody::Gap(_) => None,
-    });
-    if entries.into_iter().all(|entry| agrees(&entry)) {
-        return Ok(Beside::Agrees);
-    }
-    let message = "the audit log of this installation says something else about this call";
-    Err(CommandError::message(ExitCode::Contract, message)
-        .hint(format!("`countersign audit show {request}` prints what it says")))
-}
-
-type Agrees = Box<dyn Fn(&countersign_contract::AuditEntry) -> bool + Send>;
-
-/// What the audit log has to say about it.
-fn expected(receipt: &ReceiptFile) -> Option<(RequestId, Agrees)> {
-    match receipt {
-        ReceiptFile::Call(call) => {
-            let first = call.records.first()?.entry.clone();
-            let entries: Vec<_> = call.records.iter().map(|record| record.entry.clone()).collect();
-            Some((first.request_id, Box::new(move |entry| entries.contains(entry))))
-        }
-        ReceiptFile::Ask(ask) => {
-            let call = ask.receipt.call.clone()?;
-            let agrees = move |entry: &countersign_contract::AuditEntry| {
-                entry.tool == call.tool
-                    && entry.contract == call.contract
-                    && entry.arguments == call.arguments.digest
-                    && entry.result.is_none_or(|result| result == call.result.digest)
-            };
-            let request = ask.receipt.call.as_ref()?.request_id;
-            Some((request, Box::new(agrees)))
-        }
+    match beside {
+        Beside::Unreadable(error) => Err(wiring::store_error(error)),
+        Beside::Agrees { .. } | Beside::Begun | Beside::Kept | Beside::Elsewhere => Ok(()),
     }
 }
 

@@ -28,6 +28,7 @@ mod origin;
 mod paths;
 mod postgres;
 mod read_file;
+mod receipts;
 mod reload;
 mod rest;
 mod rows;
