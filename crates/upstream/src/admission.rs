@@ -180,8 +180,13 @@ fn input_schema(tool: &Map<String, Value>, reasons: &mut Vec<Reason>) -> Option<
         reasons.push(Reason::NoInputSchema);
         return None;
     };
+    let mut text = cleaned(schema.clone());
+    // Names are left as they are, and so is what repeats them.
+    if let (Some(members), Some(required)) = (text.as_object_mut(), schema.get("required")) {
+        members.insert("required".to_owned(), required.clone());
+    }
     // First of all: what is looked at below is bounded then.
-    let compiled = match Schema::compile(cleaned(schema.clone())) {
+    let compiled = match Schema::compile(text) {
         Ok(compiled) => compiled,
         Err(rejected) => {
             reasons.push(Reason::InputSchema(rejected));
@@ -190,7 +195,7 @@ fn input_schema(tool: &Map<String, Value>, reasons: &mut Vec<Reason>) -> Option<
     };
     let (schema, arguments) = (compiled.raw(), declared(compiled.raw()));
     let required = schema.get("required").and_then(Value::as_array).into_iter().flatten().filter_map(Value::as_str);
-    let undeclared: Vec<String> = required.filter(|name| !arguments.contains(*name)).map(str::to_owned).collect();
+    let undeclared: Vec<String> = required.filter(|name| !arguments.contains(*name)).map(texts::cleaned).collect();
     if !undeclared.is_empty() {
         reasons.push(Reason::Undeclared(undeclared));
     }

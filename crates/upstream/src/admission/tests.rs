@@ -185,6 +185,14 @@ fn hidden_characters_in_names_are_never_waived() {
 }
 
 #[test]
+fn a_name_that_is_not_cleaned_stays_what_it_is_where_it_is_required() {
+    let name = "te\u{200b}xt";
+    let schema = json!({"type": "object", "properties": {name: {"type": "string"}}, "required": [name]});
+    // Where it is declared and where it is required, and nothing else.
+    assert_eq!(judged(Level::Strict, &with(&json!({"inputSchema": schema}))), ["hidden_characters"; 2]);
+}
+
+#[test]
 fn hints_say_what_a_tool_does_to_the_world() {
     use countersign_contract::{Approval, Effect};
     for (hints, effect, approval) in [
