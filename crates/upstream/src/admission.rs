@@ -1,5 +1,7 @@
 //! Which of a server's tools are taken. Each is judged on its own: a bad one never hides the others.
 
+mod beside;
+
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::sync::Arc;
 
@@ -121,7 +123,8 @@ fn judge_tool(spec: &ServerSpec, level: Level, tool: &Value, mut reasons: Vec<Re
         reasons.push(Reason::HeaderArgument(wrong));
     }
     let output = output_schema(members, &mut reasons);
-    reasons.extend(texts::reasons(members));
+    let mut meta = beside::meta(spec, members);
+    reasons.extend(texts::reasons(members, &meta));
     let (mut counted, noted): (Vec<_>, Vec<_>) = reasons.into_iter().partition(|reason| {
         let waived = spec.tools.waive.get(own_name).is_some_and(|kinds| kinds.contains(&reason.kind().to_string()));
         !(waived && reason.can_be_waived()) && counts(reason, level)
@@ -135,6 +138,7 @@ fn judge_tool(spec: &ServerSpec, level: Level, tool: &Value, mut reasons: Vec<Re
     };
     let effect = effect(members.get("annotations"));
     let title = members.get("title").or_else(|| members.get("annotations").and_then(|hints| hints.get("title")));
+    meta.values_mut().for_each(texts::clean);
     let terms = UpstreamTerms {
         name,
         title: texts::cleaned(title.and_then(Value::as_str).unwrap_or(own_name)),
@@ -146,7 +150,8 @@ fn judge_tool(spec: &ServerSpec, level: Level, tool: &Value, mut reasons: Vec<Re
         input,
         output,
         annotations: members.get("annotations").cloned().map(cleaned),
-        others: others(members),
+        icons: beside::icons(members),
+        meta,
     };
     match Contract::upstream(terms) {
         Ok(contract) => Verdict::Admitted { contract: Arc::new(contract), noted },
@@ -289,13 +294,6 @@ fn effect(annotations: Option<&Value>) -> Effect {
         (_, Some(false), _) => Effect::Writes,
         _ => Effect::Destroys,
     }
-}
-
-/// What we do not know goes on as it came.
-fn others(tool: &Map<String, Value>) -> Map<String, Value> {
-    const OURS: [&str; 6] = ["name", "title", "description", "inputSchema", "outputSchema", "annotations"];
-    let others = tool.iter().filter(|(key, _)| !OURS.contains(&key.as_str()));
-    others.map(|(key, value)| (key.clone(), cleaned(value.clone()))).collect()
 }
 
 fn cleaned(mut value: Value) -> Value {

@@ -23,8 +23,10 @@ pub struct UpstreamTerms {
     /// Without one, what it gives is text.
     pub output: Option<Schema>,
     pub annotations: Option<Value>,
-    /// Whatever else the server says about it.
-    pub others: Map<String, Value>,
+    /// Beside its contract: pictures for people,
+    pub icons: Vec<Value>,
+    /// and what is for programs.
+    pub meta: Map<String, Value>,
 }
 
 /// What sets a contract that came from a server apart from one of ours.
@@ -34,7 +36,8 @@ pub struct FromServer {
     /// Whether its results have a structure that was promised.
     pub structured: bool,
     pub annotations: Option<Value>,
-    pub others: Map<String, Value>,
+    pub icons: Vec<Value>,
+    pub meta: Map<String, Value>,
 }
 
 impl Contract {
@@ -47,8 +50,8 @@ impl Contract {
             None => Schema::compile(text_only())?,
         };
         let own = Terms { limits, approval, ..Terms::default() };
-        let origin =
-            FromServer { arguments: terms.arguments, structured, annotations: terms.annotations, others: terms.others };
+        let UpstreamTerms { arguments, annotations, icons, meta, .. } = terms;
+        let origin = FromServer { arguments, structured, annotations, icons, meta };
         let mut contract = Self {
             name,
             title,

@@ -341,7 +341,8 @@ impl Stranger {
             arguments: BTreeSet::new(),
             output: Some(schema()),
             annotations: None,
-            others: serde_json::Map::new(),
+            icons: Vec::new(),
+            meta: serde_json::Map::new(),
         };
         Self(Arc::new(Contract::upstream(terms).unwrap()))
     }

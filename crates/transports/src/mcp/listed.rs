@@ -5,7 +5,8 @@ use std::sync::Arc;
 
 use countersign_contract::{Caller, Contract, Effect};
 use countersign_host::Catalog;
-use rmcp::model::{JsonObject, Tool, ToolAnnotations};
+use rmcp::model::{Icon, JsonObject, MetaObject, Tool, ToolAnnotations};
+use serde::Deserialize as _;
 use serde_json::Value;
 
 /// Marks an argument that the head of a request repeats.
@@ -47,9 +48,14 @@ impl Listed {
 
 fn tool(contract: &Contract) -> Tool {
     let name = contract.name.to_string();
-    let tool = Tool::new(name, contract.description.clone(), object(contract.input.raw().clone()))
+    let mut tool = Tool::new(name, contract.description.clone(), object(contract.input.raw().clone()))
         .with_title(contract.title.clone())
         .with_annotations(annotations(contract));
+    if let Some(origin) = &contract.from_server {
+        let icons = origin.icons.iter().filter_map(|icon| Icon::deserialize(icon).ok()).collect::<Vec<_>>();
+        tool.icons = (!icons.is_empty()).then_some(icons);
+        tool.meta = (!origin.meta.is_empty()).then(|| MetaObject(origin.meta.clone()));
+    }
     if contract.is_structured() { tool.with_raw_output_schema(object(contract.output_schema())) } else { tool }
 }
 

@@ -106,7 +106,11 @@ fn uri(from: &mut Map<String, Value>) -> Option<String> {
 }
 
 fn base64(from: &mut Map<String, Value>, key: &str) -> Option<String> {
-    string(from, key).filter(|data| BASE64_STANDARD.decode(data).is_ok())
+    string(from, key).filter(|data| is_base64(data))
+}
+
+pub(crate) fn is_base64(data: &str) -> bool {
+    BASE64_STANDARD.decode(data).is_ok()
 }
 
 /// What kind of picture or sound it is, without parameters.
@@ -125,7 +129,7 @@ fn mime_type(from: &mut Map<String, Value>) -> Option<String> {
     })
 }
 
-fn is_token(text: &str) -> bool {
+pub(crate) fn is_token(text: &str) -> bool {
     !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_alphanumeric() || b".+-_".contains(&byte))
 }
 
