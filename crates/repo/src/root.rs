@@ -1,6 +1,7 @@
 //! The root and the way into it. Nothing outside can be opened through it: the kernel resolves every path beneath an
 //! open folder (`openat2` where there is one), so no name is trusted after it was checked.
 
+mod familiar;
 mod handles;
 mod look;
 mod ours;
@@ -9,12 +10,13 @@ use std::fs::{File, Metadata};
 use std::io::{self, Read as _};
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Component, Path, PathBuf};
-use std::sync::Mutex;
+use std::sync::{Arc, Mutex};
 use std::time::SystemTime;
 
 use cap_std::ambient_authority;
 use cap_std::fs::Dir;
 
+use self::familiar::Familiar;
 use self::handles::{Handle, Handles};
 pub(crate) use self::look::{Entry, Look};
 use self::ours::Ours;
@@ -37,6 +39,7 @@ pub struct Root {
     /// Held by the one who reads without a thread for it.
     at_once: Mutex<()>,
     handles: Handles,
+    familiar: Familiar,
 }
 
 /// A file that may be read, read.
@@ -68,7 +71,14 @@ impl Root {
     pub fn open(path: &Path, ours: &[PathBuf]) -> io::Result<Self> {
         let path = path.canonicalize()?;
         let dir = Dir::open_ambient_dir(&path, ambient_authority())?;
-        Ok(Self { dir, path, ours: Ours::new(ours), at_once: Mutex::default(), handles: Handles::default() })
+        Ok(Self {
+            dir,
+            path,
+            ours: Ours::new(ours),
+            at_once: Mutex::default(),
+            handles: Handles::default(),
+            familiar: Familiar::default(),
+        })
     }
 
     /// Where it lies, without links.
@@ -121,18 +131,34 @@ impl Root {
     /// The file behind the request, if all rules let it through. What is refused is never opened.
     fn open_checked(&self, policy: &PathPolicy, request: &str) -> Result<Opened, FileRefused> {
         let path = plain(policy, request)?;
+        let ours = self.ours.now();
+        let (file, about) = match self.familiar.open(&self.dir, &path, &ours, &self.ours) {
+            Some(known) => known,
+            None => self.open_judged(policy, &path, &ours)?,
+        };
+        let (length, limit) = (about.len(), policy.max_bytes);
+        if length > limit {
+            return Err(FileRefused::TooLarge { limit });
+        }
+        Ok(Opened { length, modified: about.modified().ok(), file, path })
+    }
+
+    fn open_judged(&self, policy: &PathPolicy, path: &str, ours: &Arc<Known>) -> Result<(File, Metadata), FileRefused> {
         let blocked = |component: Component<'_>| policy.blocks(&component.as_os_str().to_string_lossy());
-        let (handle, about) = self.judged(Path::new(&path), |inside| !inside.components().any(blocked))?;
+        let (handle, about) = self.judged(Path::new(path), ours, |inside| !inside.components().any(blocked))?;
         if about.len() > policy.max_bytes {
             return Err(FileRefused::TooLarge { limit: policy.max_bytes });
         }
         let file = self.handles.open(&handle).map_err(refused)?;
-        Ok(Opened { length: about.len(), modified: about.modified().ok(), file, path })
+        if handle.straight {
+            self.familiar.remember(path, &about, ours);
+        }
+        Ok((file, about))
     }
 
     /// A file beneath the root that is none of ours, whatever it is called; a link to it is followed.
     pub(crate) fn open_any(&self, path: &Path) -> Result<File, FileRefused> {
-        let (handle, _) = self.judged(path, |_| true)?;
+        let (handle, _) = self.judged(path, &self.ours.now(), |_| true)?;
         self.handles.open(&handle).map_err(FileRefused::Io)
     }
 
@@ -144,14 +170,18 @@ impl Root {
     }
 
     /// A regular file that is none of ours and lies where it is allowed to.
-    fn judged(&self, path: &Path, allowed: impl Fn(&Path) -> bool) -> Result<(Handle, Metadata), FileRefused> {
-        let ours = self.ours.now();
+    fn judged(
+        &self,
+        path: &Path,
+        ours: &Known,
+        allowed: impl Fn(&Path) -> bool,
+    ) -> Result<(Handle, Metadata), FileRefused> {
         if ours.cover(&self.path.join(path)) {
             return Err(FileRefused::Denied);
         }
         for _ in 0..ATTEMPTS {
             let handle = Handles::beneath(&self.dir, path).map_err(refused)?;
-            let about = Self::regular(&handle, &ours)?;
+            let about = Self::regular(&handle, ours)?;
             if handle.straight {
                 // The rules were applied to the name, and it lies where its name says.
                 return Ok((handle, about));

@@ -48,6 +48,40 @@ fn what_is_refused_keeps_its_locks() {
     assert!(is_locked(number), "after a sandbox");
 }
 
+/// What was read before is opened without being judged first; whatever takes its place is judged all the same.
+#[test]
+#[cfg(target_os = "linux")]
+fn what_takes_the_place_of_a_familiar_file_is_judged() {
+    let (folder, root) = tree();
+    let at = |name: &str| folder.path().join(name);
+    let database = File::options().read(true).write(true).open(at("data/db")).unwrap();
+    fcntl_lock(&database, FlockOperation::LockExclusive).unwrap();
+    let number = database.metadata().unwrap().ino();
+    let read = |name: &str| root.read(&POLICY, name).map(|found| String::from_utf8(found.bytes).unwrap());
+    // Once more after it was noticed.
+    for round in 0..3 {
+        fs::write(at("plain"), format!("first {round}")).unwrap();
+        assert_eq!(
+            (read("plain").unwrap(), read("plain").unwrap()),
+            (format!("first {round}"), format!("first {round}"))
+        );
+        fs::write(at("plain"), "second").unwrap();
+        assert_eq!(read("plain").unwrap(), "second");
+        for put in [|from: &Path, to: &Path| fs::hard_link(from, to), |from: &Path, to: &Path| symlink(from, to)] {
+            fs::remove_file(at("plain")).unwrap();
+            put(&at("data/db"), &at("plain")).unwrap();
+            assert!(matches!(read("plain"), Err(FileRefused::Denied)), "{round}");
+            assert!(is_locked(number), "{round}");
+        }
+        fs::remove_file(at("plain")).unwrap();
+        assert!(matches!(read("plain"), Err(FileRefused::NotFound)));
+        fs::create_dir(at("plain")).unwrap();
+        assert!(matches!(read("plain"), Err(FileRefused::NotFound)));
+        fs::remove_dir(at("plain")).unwrap();
+    }
+    assert!(is_locked(number));
+}
+
 /// Saved by writing another file and renaming it, as editors do.
 #[test]
 fn a_configuration_is_not_shown_while_it_is_saved() {

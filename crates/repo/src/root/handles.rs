@@ -92,6 +92,12 @@ mod linux {
             Ok(File::from(opened))
         }
 
+        /// Beneath the folder, with no link on the way, whatever it is: only for what is known.
+        pub(in crate::root) fn straight(folder: &Dir, path: &Path) -> io::Result<File> {
+            let flags = BENEATH | ResolveFlags::NO_SYMLINKS;
+            Ok(File::from(rustix::fs::openat2(folder.as_fd(), path, READ, Mode::empty(), flags)?))
+        }
+
         fn folder(&self) -> io::Result<&OwnedFd> {
             if let Some(folder) = self.folder.get() {
                 return Ok(folder);
@@ -130,6 +136,11 @@ mod others {
         pub(in crate::root) fn anywhere(path: &Path) -> io::Result<Handle> {
             let file = File::options().read(true).custom_flags(FLAGS.bits().cast_signed()).open(path)?;
             Ok(Handle { file, straight: false })
+        }
+
+        /// Nothing is known to be.
+        pub(in crate::root) fn straight(_folder: &Dir, _path: &Path) -> io::Result<File> {
+            Err(io::ErrorKind::Unsupported.into())
         }
 
         pub(in crate::root) fn place_of(&self, _handle: &Handle, folder: &Dir, path: &Path) -> io::Result<PathBuf> {

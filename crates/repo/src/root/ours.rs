@@ -34,10 +34,24 @@ impl Ours {
         Self { named: named.to_vec(), known: Mutex::new((Instant::now(), known)) }
     }
 
+    /// The same as before, unless something changed.
     pub(crate) fn now(&self) -> Arc<Known> {
+        self.not_older_than(LOOK_AGAIN)
+    }
+
+    /// As it is this very moment.
+    pub(super) fn look_again(&self) -> Arc<Known> {
+        self.not_older_than(Duration::ZERO)
+    }
+
+    fn not_older_than(&self, age: Duration) -> Arc<Known> {
         let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
-        if known.0.elapsed() >= LOOK_AGAIN {
-            *known = (Instant::now(), Arc::new(known.1.and_now(&self.named)));
+        if known.0.elapsed() >= age {
+            let now = known.1.and_now(&self.named);
+            known.0 = Instant::now();
+            if now != *known.1 {
+                known.1 = Arc::new(now);
+            }
         }
         Arc::clone(&known.1)
     }

@@ -6,9 +6,10 @@
 mod output;
 
 use std::collections::HashMap;
+use std::future::poll_fn;
 use std::io;
 use std::panic::AssertUnwindSafe;
-use std::pin::pin;
+use std::pin::{Pin, pin};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll, Waker};
 use std::time::Duration;
@@ -22,7 +23,7 @@ use rmcp::service::{QuitReason, RxJsonRpcMessage, ServerInitializeError, TxJsonR
 use rmcp::transport::Transport;
 use rmcp::transport::io::stdio_pipes;
 use serde_json::Value;
-use tokio::io::{AsyncBufReadExt as _, AsyncRead, AsyncWrite, BufReader};
+use tokio::io::{AsyncBufRead as _, AsyncBufReadExt as _, AsyncRead, AsyncWrite, BufReader};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
@@ -185,6 +186,9 @@ impl<R: AsyncRead + Unpin> Lines<R> {
     /// counts only if it is complete.
     async fn next_line(&mut self) -> io::Result<Option<Result<(), Refused>>> {
         loop {
+            if self.has_to_wait().await {
+                self.answer_ready().await;
+            }
             let available = self.input.fill_buf().await?;
             if available.is_empty() {
                 return Ok(None);
@@ -300,11 +304,14 @@ impl<R: AsyncRead + Unpin> Lines<R> {
         });
     }
 
-    /// Whether the next request has to be waited for, or what is ready is enough to be written.
+    /// Whether the client has to read before we do, or what is ready is enough to be written.
     fn pauses(&self) -> bool {
-        !self.input.buffer().contains(&b'\n')
-            || (self.slot.is_none() && self.slots.available_permits() == 0)
-            || self.ready.len() >= ANSWER_AT_ONCE
+        (self.slot.is_none() && self.slots.available_permits() == 0) || self.ready.len() >= ANSWER_AT_ONCE
+    }
+
+    /// Whether there is nothing to read yet.
+    async fn has_to_wait(&mut self) -> bool {
+        poll_fn(|ctx| Poll::Ready(Pin::new(&mut self.input).poll_fill_buf(ctx).is_pending())).await
     }
 
     /// Hands over what is ready.
