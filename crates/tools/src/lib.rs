@@ -14,6 +14,7 @@ mod hello;
 mod list_tasks;
 mod read_file;
 mod read_repo_file;
+mod reading;
 mod source_policy;
 mod tasks;
 mod update_task;

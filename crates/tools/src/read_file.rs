@@ -14,8 +14,8 @@ use jiff::Timestamp;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
-use tokio::runtime::Handle;
 
+use crate::reading::read;
 use crate::source_policy::SOURCE;
 
 /// The document's for a call with dependencies; what is not done by then is left out.
@@ -196,7 +196,8 @@ impl Tool for ReadFile {
     async fn call(&self, ctx: &CallContext, input: Input) -> Result<Output, ToolError> {
         let Input { path: asked, include_deps, max_depth } = input;
         check_form(&asked)?;
-        let Found { bytes, path, modified } = self.read(&asked).await?.map_err(|error| refused(error, &asked))?;
+        let Found { bytes, path, modified } =
+            read(&self.root, &SOURCE, &asked).await?.map_err(|error| refused(error, &asked))?;
         let text = String::from_utf8(bytes)
             .map_err(|_| rejection(Code::EncodingError, "The file is not UTF-8 text", &asked))?;
         let (text, found) = if include_deps && max_depth > 0 {
@@ -212,17 +213,6 @@ impl Tool for ReadFile {
 impl ReadFile {
     pub(super) fn new(root: Arc<Root>, accesses: Accesses) -> Self {
         Self { project: Arc::new(Project::new(Arc::clone(&root), SOURCE)), root, accesses }
-    }
-
-    /// A file that is in memory anyway is read here and now, as in `read_repo_file`.
-    async fn read(&self, path: &str) -> Result<Result<Found, FileRefused>, ToolError> {
-        if Handle::current().metrics().num_workers() > 1
-            && let Some(found) = self.root.read_at_once(&SOURCE, path)
-        {
-            return Ok(found);
-        }
-        let (root, path) = (Arc::clone(&self.root), path.to_owned());
-        tokio::task::spawn_blocking(move || root.read(&SOURCE, &path)).await.map_err(ToolError::internal)
     }
 
     /// The text goes along and comes back.

@@ -8,7 +8,8 @@ use countersign_repo::{FileRefused, Found, Name, ParentRule, PathPolicy, Root};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
-use tokio::runtime::Handle;
+
+use crate::reading::read;
 
 const POLICY: PathPolicy = PathPolicy {
     blocked: &[Name::BeginsWith(".env"), Name::Contains("secret"), Name::Contains("credential"), Name::Is(".git")],
@@ -86,25 +87,11 @@ impl Tool for ReadRepoFile {
     }
 
     async fn call(&self, _ctx: &CallContext, input: Input) -> Result<Output, ToolError> {
-        let Found { bytes, path, .. } = self.read(input.path).await?.map_err(refused)?;
+        let Found { bytes, path, .. } = read(&self.root, &POLICY, &input.path).await?.map_err(refused)?;
         let size = bytes.len() as u64;
         let content =
             String::from_utf8(bytes).map_err(|_| Rejection::new(Code::EncodingError, "The file is not UTF-8 text"))?;
         Ok(Output { content, path, size })
-    }
-}
-
-impl ReadRepoFile {
-    /// A file that is in memory anyway is read here and now: to wake a thread for it takes longer than to read it. As
-    /// long as there is another thread for everybody else, should looking up the name take its time.
-    async fn read(&self, path: String) -> Result<Result<Found, FileRefused>, ToolError> {
-        if Handle::current().metrics().num_workers() > 1
-            && let Some(found) = self.root.read_at_once(&POLICY, &path)
-        {
-            return Ok(found);
-        }
-        let root = Arc::clone(&self.root);
-        tokio::task::spawn_blocking(move || root.read(&POLICY, &path)).await.map_err(ToolError::internal)
     }
 }
 

@@ -3,20 +3,19 @@
 //! No more than so many requests are under way: the rest waits in the pipe. A client that does not read its answers
 //! therefore stops being read, and memory stays where it is.
 
+mod calls;
 mod output;
 
 use std::collections::HashMap;
 use std::future::poll_fn;
 use std::io;
-use std::panic::AssertUnwindSafe;
 use std::pin::{Pin, pin};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::task::{Context, Poll, Waker};
+use std::task::Poll;
 use std::time::Duration;
 
 use countersign_contract::Caller;
 use countersign_host::Wire;
-use futures_util::FutureExt as _;
 use rmcp::RoleServer;
 use rmcp::model::{ClientNotification, JsonRpcMessage, RequestId};
 use rmcp::service::{QuitReason, RxJsonRpcMessage, ServerInitializeError, TxJsonRpcMessage, serve_server};
@@ -28,10 +27,11 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
-use self::output::{Outgoing, Output, ended, widen};
-use super::direct::{Usual, Written};
+use self::calls::Calls;
+use self::output::{Outgoing, Output, widen};
+use super::Mcp;
+use super::direct::Usual;
 use super::message::{self, Message, Refused, Request};
-use super::{Mcp, Shared};
 
 /// As long as the largest body over HTTP may be by default, several times over.
 const MAX_LINE: usize = 16 * 1024 * 1024;
@@ -76,8 +76,8 @@ impl Mcp {
         writing.spawn(task);
         writing.close();
         let calls = TaskTracker::new();
-        let direct = Calls { shared: Arc::clone(&self.shared), caller: Arc::clone(&caller), under_way: calls.clone() };
-        let transport = Lines::new(input, output, direct);
+        let usual = Calls::new(Arc::clone(&self.shared), Arc::clone(&caller), output.clone(), calls.clone());
+        let transport = Lines::new(input, output, usual);
         let served = self.serve_messages(transport, caller, shutdown).await;
         self.stop();
         calls.close();
@@ -135,7 +135,7 @@ struct Lines<R> {
     /// A slot for the request that is read next.
     slot: Option<OwnedSemaphorePermit>,
     in_flight: Arc<Mutex<InFlight>>,
-    calls: Calls,
+    calls: Arc<Calls>,
     /// The SDK has seen a request; it takes no other message for the first.
     begun: bool,
     /// The session of the older era has begun.
@@ -151,13 +151,6 @@ struct Slot {
     cancelled: Option<CancellationToken>,
 }
 
-/// The usual calls, which do not take the SDK's way.
-struct Calls {
-    shared: Arc<Shared>,
-    caller: Arc<Caller>,
-    under_way: TaskTracker,
-}
-
 /// What a line turned out to be.
 enum Line {
     /// For the SDK.
@@ -166,7 +159,7 @@ enum Line {
 }
 
 impl<R: AsyncRead + Unpin> Lines<R> {
-    fn new(input: R, output: Output, calls: Calls) -> Self {
+    fn new(input: R, output: Output, calls: Arc<Calls>) -> Self {
         Self {
             input: BufReader::with_capacity(64 * 1024, input),
             line: Vec::new(),
@@ -267,46 +260,20 @@ impl<R: AsyncRead + Unpin> Lines<R> {
         Usual::legacy(request).map(|usual| (id, usual))
     }
 
-    fn call(&mut self, id: RequestId, usual: Usual) {
+    fn call(&self, id: RequestId, usual: Usual) {
+        let cancelled = lock(&self.in_flight).get(&id).and_then(|slot| slot.cancelled.clone()).unwrap_or_default();
         let in_flight = Arc::clone(&self.in_flight);
-        let (shared, caller) = (Arc::clone(&self.calls.shared), Arc::clone(&self.calls.caller));
-        let cancelled = lock(&in_flight).get(&id).and_then(|slot| slot.cancelled.clone()).unwrap_or_default();
-        let call = async move {
-            let answer = shared.answer_directly(usual, caller, Wire::Stdio, cancelled.clone()).await;
-            // Nobody waits any more, and the place may be another's by now.
-            if cancelled.is_cancelled() {
-                return None;
-            }
-            let slot = lock(&in_flight).remove(&id);
-            Some((answer.message, slot))
-        };
-        // A panic ends this call and nothing else.
-        let mut call = Box::pin(AssertUnwindSafe(call).catch_unwind().map(Result::unwrap_or_default));
-        // A call that waits for nothing is answered on the spot: to hand it to another thread takes longer than many a call.
-        // One that does wait is polled again, as a task of its own.
-        match call.as_mut().poll(&mut Context::from_waker(Waker::noop())) {
-            Poll::Ready(Some((Written::Whole(message), _slot))) => self.ready.append(&mut ended(message)),
-            Poll::Ready(Some(long)) => self.answer_later(std::future::ready(Some(long))),
-            Poll::Ready(None) => {}
-            Poll::Pending => self.answer_later(call),
-        }
+        let no_longer_in_flight = move || lock(&in_flight).remove(&id);
+        self.calls.add(usual, cancelled, no_longer_in_flight);
     }
 
-    fn answer_later(&self, call: impl Future<Output = Option<(Written, Option<Slot>)>> + Send + 'static) {
-        let output = self.output.clone();
-        self.calls.under_way.spawn(async move {
-            match call.await {
-                Some((Written::Whole(message), _slot)) => output.answer(ended(message)).await,
-                // Nobody reads any more: the input ends in a moment, too.
-                Some((Written::Long(message), _slot)) => drop(output.send(Outgoing::Long(message)).await),
-                None => {}
-            }
-        });
+    /// Whether all that came together has been read, or no more may be under way.
+    fn has_read_all(&self) -> bool {
+        !self.input.buffer().contains(&b'\n') || self.is_full()
     }
 
-    /// Whether the client has to read before we do, or what is ready is enough to be written.
-    fn pauses(&self) -> bool {
-        (self.slot.is_none() && self.slots.available_permits() == 0) || self.ready.len() >= ANSWER_AT_ONCE
+    fn is_full(&self) -> bool {
+        self.slot.is_none() && self.slots.available_permits() == 0
     }
 
     /// Whether there is nothing to read yet.
@@ -344,8 +311,12 @@ impl<R: AsyncRead + Send + Unpin> Transport<RoleServer> for Lines<R> {
         loop {
             // Calls that are answered on the spot wait for nothing, and others want their turn.
             tokio::task::consume_budget().await;
-            if self.pauses() {
+            let begun = self.has_read_all() && self.calls.begin_next(&mut self.ready);
+            if self.ready.len() >= ANSWER_AT_ONCE || (!begun && self.is_full()) {
                 self.answer_ready().await;
+            }
+            if begun {
+                continue;
             }
             if self.slot.is_none() {
                 self.slot = Arc::clone(&self.slots).acquire_owned().await.ok();
