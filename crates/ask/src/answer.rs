@@ -51,6 +51,15 @@ pub struct Called {
     pub reply: Reply,
 }
 
+impl Outcome {
+    pub(crate) fn summed_up(self, summary: Option<Summary>) -> Self {
+        match self {
+            Self::Refused(refusal) => Self::Refused(refusal),
+            Self::Called { called, .. } => Self::Called { called, summary },
+        }
+    }
+}
+
 impl Answered {
     pub fn reply(&self) -> Option<&Reply> {
         match &self.outcome {

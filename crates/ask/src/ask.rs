@@ -1,5 +1,6 @@
 //! A question's way: plan, at most one call through the gate, an answer, a summary that the answer carries, a receipt.
 
+mod keeping;
 mod summing;
 mod supplying;
 
@@ -14,6 +15,7 @@ use jiff::tz::TimeZone;
 use serde_json::{Map, Value};
 use tokio_util::sync::CancellationToken;
 
+use self::keeping::Unanswered;
 use crate::answer::{Answered, Called as CalledTool, Outcome, Refusal};
 use crate::model::{Choosable, Model, ModelError, TOOLS_MAX};
 use crate::offers::Material;
@@ -138,9 +140,10 @@ impl Ask {
             }
             Choice::Nothing { why } => Outcome::Refused(Refusal { why, missing: Vec::new(), tool: None }),
         };
-        let (outcome, claims) = self.summarise(&planned, outcome).await?;
-        let receipt = self.receipt(&planned, &outcome, claims);
-        let kept = self.means.receipts.keep(receipt.to_page()).await.is_ok();
+        let unanswered = Unanswered::new(self, &planned, &outcome);
+        let (summary, claims) = self.summarise(&planned, &outcome).await.unzip();
+        let kept = unanswered.keep(claims).await;
+        let outcome = outcome.summed_up(summary);
         let Planned { id, plan, question, planner, .. } = planned;
         Ok(Answered { id, query: question.query, planner, plan, outcome, receipt: kept })
     }

@@ -133,6 +133,9 @@ pub struct Called {
 pub(crate) struct Claims {
     pub(crate) shown: Vec<Grounded>,
     pub(crate) dropped: Vec<Dropped>,
+    /// Why there are none of either.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) failed: Option<String>,
 }
 
 /// A bullet that nobody was shown, and why.

@@ -24,6 +24,9 @@ pub struct Summary {
     pub bullets: Vec<Grounded>,
     /// Bullets that were not carried by the result and are not shown.
     pub dropped: usize,
+    /// Why nothing was written.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub failed: Option<String>,
 }
 
 /// Who wrote the claims. Of the embedded one, they are the quotations.
@@ -50,7 +53,7 @@ impl Summary {
         chosen.sort_unstable();
         let checked: Vec<_> = chosen.iter().map(|&at| quoted(result, &found[at])).collect();
         let dropped = checked.iter().filter(|checked| checked.is_err()).count();
-        Self { author: Author::Embedded, bullets: checked.into_iter().flatten().collect(), dropped }
+        Self { author: Author::Embedded, bullets: checked.into_iter().flatten().collect(), dropped, failed: None }
     }
 }
 

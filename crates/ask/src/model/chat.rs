@@ -15,6 +15,8 @@ pub enum ModelError {
     NoMessage,
     #[error("the language model did not come to an end")]
     Endless,
+    #[error("the language model wrote no bullets")]
+    NoBullets,
 }
 
 /// What the model said.

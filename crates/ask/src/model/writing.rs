@@ -27,8 +27,8 @@ struct Written {
 }
 
 impl Model {
-    /// As the model wrote them, unchecked. `None` where it wrote something else.
-    pub(crate) async fn bullets(&self, query: &str, result: &Value) -> Result<Option<Vec<Bullet>>, ModelError> {
+    /// As the model wrote them, unchecked.
+    pub(crate) async fn bullets(&self, query: &str, result: &Value) -> Result<Vec<Bullet>, ModelError> {
         let marks = Marks::new();
         let text = to_json(result);
         let text = &text[..text.floor_char_boundary(RESULT_MAX)];
@@ -43,7 +43,7 @@ impl Model {
             needs: Map::new(),
         };
         let message = self.ask(&question).await?;
-        Ok(message.content.as_deref().and_then(read))
+        message.content.as_deref().and_then(read).ok_or(ModelError::NoBullets)
     }
 }
 

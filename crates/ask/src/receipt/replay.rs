@@ -128,6 +128,9 @@ impl AskReceipt {
         let Some(summary) = kept.read::<Claims>() else {
             return vec![Step::unrepeatable("summary", kept.digest.to_string(), NO_CONTENT)];
         };
+        if let Some(why) = &summary.failed {
+            return vec![Step::unrepeatable("summary", format!("failed: {why}"), "a language model was to write it")];
+        }
         let shown = summary.shown.iter().map(|bullet| (&bullet.claim, &bullet.evidence, "shown".to_owned()));
         let dropped = summary.dropped.iter();
         let dropped = dropped.map(|bullet| (&bullet.claim, &bullet.evidence, format!("dropped: {}", bullet.why)));

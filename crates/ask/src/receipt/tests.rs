@@ -61,7 +61,7 @@ fn receipt(keeping: Keeping) -> AskReceipt {
             outcome: "ok".to_owned(),
             result: KeptText::new(&to_json(&result), keeping),
         }),
-        summary: Some(Kept::value(&json!(Claims { shown, dropped: vec![] }), keeping)),
+        summary: Some(Kept::value(&json!(Claims { shown, dropped: vec![], failed: None }), keeping)),
     };
     AskReceipt { receipt, material }
 }
@@ -147,7 +147,8 @@ fn any_number_in_a_result_verifies() {
         let evidence = format!(r#""value":{}"#, result["value"]);
         let shown = vec![Grounded { claim: format!("value: {number}"), evidence, pointer: String::new() }];
         ask.receipt.call.as_mut().unwrap().result = KeptText::new(&text, Keeping::Content);
-        ask.receipt.summary = Some(Kept::value(&json!(Claims { shown, dropped: vec![] }), Keeping::Content));
+        ask.receipt.summary =
+            Some(Kept::value(&json!(Claims { shown, dropped: vec![], failed: None }), Keeping::Content));
         let written = file(ask.clone()).to_text();
         let read = ReceiptFile::verify(written.as_bytes());
         assert_eq!(read, Ok(file(ask)), "{number}");

@@ -34,6 +34,9 @@ pub(super) fn run(common: &Common, arguments: &AskArguments) -> CommandResult {
     } else {
         output::say(&planned_text(&answered, arguments.explain));
         output::print(&answer_text(&answered))?;
+        if let Some(why) = no_summary(&answered) {
+            output::say(&format!("no summary: {why}\n"));
+        }
     }
     outcome(&answered)
 }
@@ -133,10 +136,23 @@ fn summary_text(summary: &Summary) -> String {
     text
 }
 
-fn outcome(answered: &Answered) -> CommandResult {
-    if answered.receipt {
-        output::say(&format!("receipt {}\n", answered.id));
+/// Why the result itself is shown where bullets were asked for.
+fn no_summary(answered: &Answered) -> Option<String> {
+    match &answered.outcome {
+        Outcome::Called { summary: Some(Summary { bullets, dropped, failed, .. }), .. } if bullets.is_empty() => {
+            let dropped = || (*dropped > 0).then(|| "none of the bullets was carried by the result".to_owned());
+            failed.as_deref().map(|why| visible(why).into_owned()).or_else(dropped)
+        }
+        Outcome::Called { .. } | Outcome::Refused(_) => None,
     }
+}
+
+fn outcome(answered: &Answered) -> CommandResult {
+    output::say(&if answered.receipt {
+        format!("receipt {}\n", answered.id)
+    } else {
+        "the receipt could not be kept\n".to_owned()
+    });
     match &answered.outcome {
         Outcome::Called { called, .. } => super::call::outcome(&called.reply),
         Outcome::Refused(refusal) => {

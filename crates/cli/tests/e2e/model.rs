@@ -3,10 +3,13 @@
 use std::collections::VecDeque;
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 use std::thread;
 
 use serde_json::{Value, json};
+
+use crate::env::wait_for;
 
 /// What it answers to one question.
 #[derive(Debug, Clone)]
@@ -15,6 +18,8 @@ pub(crate) enum Said {
     Message(Value),
     /// A message that was cut off at the limit.
     CutOff(Value),
+    /// A message, once it may speak.
+    Later(Arc<AtomicBool>, Value),
     /// Anything else.
     Raw(u16, String),
     /// So many bytes that no completion has.
@@ -62,6 +67,13 @@ impl Model {
 
 pub(crate) const KEY: &str = "sk-never-to-be-seen";
 
+/// A message that is kept back until the flag is set.
+pub(crate) fn later(said: Said) -> (Said, Arc<AtomicBool>) {
+    let Said::Message(message) = said else { panic!("no message: {said:?}") };
+    let may_speak = Arc::new(AtomicBool::new(false));
+    (Said::Later(Arc::clone(&may_speak), message), may_speak)
+}
+
 /// A message with these calls; arguments are texts, as the protocol has them.
 pub(crate) fn calls(calls: &[(&str, &str)]) -> Said {
     let calls = calls.iter().enumerate().map(|(at, (name, arguments))| {
@@ -108,6 +120,10 @@ fn answer(mut stream: &TcpStream, state: &Mutex<State>) {
     };
     let (status, body) = match said {
         Said::Message(message) => (200, completion(&message, "stop")),
+        Said::Later(may_speak, message) => {
+            wait_for("leave to speak", || may_speak.load(Ordering::Relaxed).then_some(()));
+            (200, completion(&message, "stop"))
+        }
         Said::CutOff(message) => (200, completion(&message, "length")),
         Said::Raw(status, body) => (status, body),
         Said::Endless => (200, "word ".repeat(400_000)),
