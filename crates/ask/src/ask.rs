@@ -8,7 +8,7 @@ use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use countersign_contract::{Caller, Client, Digest, Progress};
-use countersign_host::{Answer, Call, Catalog, Gate, NoAnswer, QueryId, Ruling, Wire};
+use countersign_host::{Answer, Call, Catalog, Gate, NoAnswer, NotCalled, QueryId, Ruling, Wire};
 use countersign_index::{EmbedError, Embedder as _, Kept, Local};
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
@@ -170,14 +170,19 @@ impl Ask {
             progress: Progress::default(),
             client: Client::default(),
         };
-        let Answer { request_id, reply } = match self.means.gate.call_for(planned.id, call).await {
+        let Answer { request_id, reply } = match self.means.gate.call_for(planned.id, contract.digest, call).await {
             Ok(Ok(answer)) => answer,
             Ok(Err(NoAnswer::Cancelled)) => return Err(AskError::Cancelled),
             Ok(Err(NoAnswer::UnknownTool)) => return refused("The tool went away before it could be called."),
             Ok(Err(NoAnswer::InputRequired(_) | NoAnswer::MissingCapability(_))) => {
                 return refused("The tool's server asks its client something, and nobody here can answer that.");
             }
-            Err(_) => return refused("The time for this question's one call is over."),
+            Err(NotCalled::ContractChanged(_)) => {
+                return refused(&format!(
+                    "The contract of `{tool}` was changed after the plan was made, so nothing was called; ask again."
+                ));
+            }
+            Err(NotCalled::BudgetSpent(_)) => return refused("The time for this question's one call is over."),
         };
         let called = CalledTool {
             request_id,

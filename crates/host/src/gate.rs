@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use arc_swap::ArcSwap;
 use countersign_contract::{
-    AnyTool, Approval, CallContext, Caller, Capability, Client, Code, Contract, Failure, InputRequired, Output,
+    AnyTool, Approval, CallContext, Caller, Capability, Client, Code, Contract, Digest, Failure, InputRequired, Output,
     Progress, Rejection, Reply, RequestId, ToolError, to_json, visible,
 };
 use serde::Serialize;
@@ -78,10 +78,15 @@ pub struct Answer {
     pub reply: Reply,
 }
 
-/// A query may make one call, and this one has made it.
+/// Why a query's call did not reach its tool.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[error("query {0} has made its one call")]
-pub struct BudgetSpent(pub QueryId);
+pub enum NotCalled {
+    /// A query may make one call.
+    #[error("query {0} has made its one call")]
+    BudgetSpent(QueryId),
+    #[error("the tool has another contract than query {0} was planned with")]
+    ContractChanged(QueryId),
+}
 
 /// Why there is nothing to hand out.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
@@ -156,15 +161,39 @@ impl Gate {
     }
 
     /// The one call of a query. Whatever becomes of it, there is no second one.
-    pub async fn call_for(&self, query: QueryId, call: Call) -> Result<Result<Answer, NoAnswer>, BudgetSpent> {
-        if self.budget.spend(query) { Ok(self.call(call).await) } else { Err(BudgetSpent(query)) }
+    ///
+    /// Whoever chose it did so by the contract with this digest, as a person approves a call: under another one it is
+    /// another call, and does not run.
+    pub async fn call_for(
+        &self,
+        query: QueryId,
+        planned: Digest,
+        call: Call,
+    ) -> Result<Result<Answer, NoAnswer>, NotCalled> {
+        if !self.budget.spend(query) {
+            return Err(NotCalled::BudgetSpent(query));
+        }
+        match self.find(&call) {
+            Ok(tool) if tool.contract().digest != planned => Err(NotCalled::ContractChanged(query)),
+            Ok(tool) => Ok(self.call_of(&*tool, call).await),
+            Err(unknown) => Ok(Err(unknown)),
+        }
     }
 
     pub async fn call(&self, call: Call) -> Result<Answer, NoAnswer> {
-        let tool = self.catalog.load().find(&call.tool, &call.caller).cloned().ok_or_else(|| {
+        let tool = self.find(&call)?;
+        self.call_of(&*tool, call).await
+    }
+
+    fn find(&self, call: &Call) -> Result<Arc<dyn AnyTool>, NoAnswer> {
+        self.catalog.load().find(&call.tool, &call.caller).cloned().ok_or_else(|| {
             self.recorder.metrics.unknown();
             NoAnswer::UnknownTool
-        })?;
+        })
+    }
+
+    /// The tool is looked up once: what was found is what runs.
+    pub(crate) async fn call_of(&self, tool: &dyn AnyTool, call: Call) -> Result<Answer, NoAnswer> {
         let contract = tool.contract();
         let ruling = self.ruling(contract);
         let deadline = ruling.timeout().unwrap_or(Duration::MAX);
@@ -174,7 +203,7 @@ impl Gate {
         let mut arguments = call.arguments;
         contract.normalise(&mut arguments);
         let recording = self.recorder.begin(&ctx, contract, origin, &arguments);
-        let outcome = self.pass(&*tool, ruling, &ctx, arguments, &recording).await;
+        let outcome = self.pass(tool, ruling, &ctx, arguments, &recording).await;
         let reply = close(contract, &ctx, outcome, recording).await?;
         Ok(Answer { request_id: ctx.request_id, reply })
     }

@@ -20,7 +20,7 @@ pub use budget::QueryId;
 pub use catalog::{Catalog, DuplicateTool};
 pub use changes::{Change, Changes};
 pub use documents::ContractDocuments;
-pub use gate::{Answer, BudgetSpent, Call, Gate, NoAnswer, Wire};
+pub use gate::{Answer, Call, Gate, NoAnswer, NotCalled, Wire};
 pub use metrics::{Metrics, ServerFigures, ToolFigures};
 pub use policy::{Policy, Ruling};
 pub use record::{CallLog, CallRecord, Recorder};

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use std::io::Write as _;
 use std::process::{Command, Stdio};
 use std::sync::atomic::Ordering;
+use std::thread;
 
 use serde_json::{Value, json};
 
@@ -387,4 +388,35 @@ fn who_does_not_wait_for_the_summary_leaves_a_receipt() {
     assert_eq!(asking.wait().unwrap().code(), Some(130));
     left(2);
     may_speak.store(true, Ordering::Relaxed);
+}
+
+/// The tool says something else of itself while the model still thinks about what it said before.
+#[test]
+fn a_tool_that_changes_after_the_plan_is_not_called() {
+    let result = json!({"text": TEXT, "rooms": 12});
+    let world = World::start(&result);
+    let lookup = || calls(&[("toy__lookup", r#"{"place":"Aach"}"#)]);
+    let (plan, may_speak) = later(lookup());
+    world.model.says(&[plan]);
+    let before = world.called();
+    let body = json!({"query": "tell me about the mill"}).to_string();
+    let answer = thread::scope(|scope| {
+        let asking = scope.spawn(|| world.server.post("/v1/ask", &body));
+        wait_for("the question", || (world.model.asked().len() == 1).then_some(()));
+        world.env.write("countersign.yaml", &config(&world.model, &result, "Tears down mills").to_string());
+        wait_for("the other contract", || {
+            world.server.get("/v1/tools/toy__lookup").json().to_string().contains("Tears down").then_some(())
+        });
+        may_speak.store(true, Ordering::Relaxed);
+        asking.join().unwrap()
+    });
+    let (status, answer) = (answer.status, answer.json());
+    assert_eq!((status, &answer["ok"]), (200, &json!(false)), "{answer}");
+    let why = answer["refusal"]["why"].as_str().unwrap();
+    assert!(why.contains("`toy__lookup` was changed after the plan"), "{why}");
+    assert_eq!(world.called(), before, "nothing runs");
+    let receipt = receipt(&world.env, answer["receipt"].as_str().unwrap());
+    assert_eq!(receipt["receipt"].get("call"), None, "{receipt}");
+    let (_, answer, ran) = world.ask("tell me about the mill", false, &[lookup()]);
+    assert_eq!((&answer["ok"], ran.len()), (&json!(true), 1), "asked again, it is planned with what holds: {answer}");
 }

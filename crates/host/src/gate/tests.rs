@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use countersign_contract::{
     Access, AnyTool, Approval, AuditEntry, AuditEvent, AuditLog, AuditUnavailable, BoxFuture, CallContext, Caller,
-    Client, Code, Contract, Durability, Effect, Limits, Rejection, Schema, Terms, Tool, ToolError, UpstreamTerms,
-    typed,
+    Client, Code, Contract, Digest, Durability, Effect, Limits, Rejection, Schema, Terms, Tool, ToolError,
+    UpstreamTerms, typed,
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -14,7 +14,7 @@ use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
-use super::{Answer, BudgetSpent, Call, Gate, NoAnswer, Wire};
+use super::{Answer, Call, Gate, NoAnswer, NotCalled, Wire};
 use crate::{CallLog, CallRecord, Catalog, Metrics, NoApprover, Policy, Recorder};
 
 #[tokio::test]
@@ -147,11 +147,29 @@ async fn a_query_makes_one_call_whatever_becomes_of_it() {
     let bench = Bench::new(Policy::default());
     for (tool, recorded) in [("read", 1), ("nobody", 1), ("liar", 2)] {
         let query = bench.gate.open_query();
-        let call = || bench.gate.call_for(query, Bench::request(tool, json!({"behave": "well"})));
+        let planned = bench.contract(tool).unwrap_or(Digest::of_bytes(b"none"));
+        let call = || bench.gate.call_for(query, planned, Bench::request(tool, json!({"behave": "well"})));
         assert!(call().await.is_ok(), "{tool}");
-        assert_eq!(call().await.map(drop), Err(BudgetSpent(query)), "{tool}");
+        assert_eq!(call().await.map(drop), Err(NotCalled::BudgetSpent(query)), "{tool}");
         assert_eq!(bench.audit.events().len(), recorded, "{tool}: the second never reached the tool");
     }
+}
+
+#[tokio::test]
+async fn a_query_calls_by_the_contract_that_it_was_planned_with() {
+    let bench = Bench::new(Policy::default());
+    let planned = bench.contract("stranger").unwrap();
+    for (description, recorded) in [("Promises nothing.", 1), ("Promises more.", 1)] {
+        let query = bench.gate.open_query();
+        // Its server came back, with the same words or with others.
+        bench.gate.replace_catalog(Catalog::new(vec![Arc::new(Stranger::saying(description))]).unwrap());
+        let call = || bench.gate.call_for(query, planned, Bench::request("stranger", json!({})));
+        let changed = bench.contract("stranger") != Some(planned);
+        assert_eq!(call().await.err(), changed.then_some(NotCalled::ContractChanged(query)), "{description}");
+        assert_eq!(call().await.err(), Some(NotCalled::BudgetSpent(query)), "{description}");
+        assert_eq!(bench.audit.events().len(), recorded, "{description}: under another contract nothing runs");
+    }
+    assert_ne!(bench.contract("stranger"), Some(planned));
 }
 
 #[tokio::test]
@@ -327,13 +345,13 @@ impl AnyTool for Liar {
 struct Stranger(Arc<Contract>);
 
 impl Stranger {
-    fn new() -> Self {
+    fn saying(description: &str) -> Self {
         let object = json!({"type": "object", "properties": {}, "additionalProperties": false});
         let schema = || Schema::compile(object.clone()).unwrap();
         let terms = UpstreamTerms {
             name: "stranger".parse().unwrap(),
             title: "Stranger".to_owned(),
-            description: "Promises nothing.".to_owned(),
+            description: description.to_owned(),
             effect: Effect::ReadsLocal,
             approval: Approval::Never,
             timeout: None,
@@ -390,7 +408,7 @@ impl Bench {
             typed(Actor::<false>).unwrap(),
             typed(Actor::<true>).unwrap(),
             Arc::new(Liar(typed(Honest).unwrap())),
-            Arc::new(Stranger::new()),
+            Arc::new(Stranger::saying("Promises nothing.")),
         ];
         let (log, audit) = (Arc::new(Lines::default()), Arc::new(Entries::default()));
         let recorder = Recorder {
@@ -413,6 +431,11 @@ impl Bench {
             progress: countersign_contract::Progress::default(),
             client: Client::default(),
         }
+    }
+
+    fn contract(&self, tool: &str) -> Option<Digest> {
+        let catalog = self.gate.catalog();
+        catalog.all().find(|contract| contract.name.as_str() == tool).map(|contract| contract.digest)
     }
 
     async fn call(&self, tool: &str, arguments: Value) -> Result<Answer, NoAnswer> {
