@@ -23,7 +23,6 @@ mod schema;
 mod suggest;
 mod tool;
 mod visible;
-mod waiting;
 mod write;
 
 pub use approval::{
@@ -54,5 +53,4 @@ pub use schema::{Mistake, Schema, SchemaRejected, derive_schema};
 pub use suggest::closest;
 pub use tool::{AnyTool, BoxFuture, Tool, typed};
 pub use visible::visible;
-pub use waiting::{may_wait, where_it_may_wait};
 pub use write::{in_parts, json_part, push_json_text, to_json};

@@ -2,22 +2,15 @@
 
 use std::sync::Arc;
 
-use countersign_contract::{ToolError, may_wait};
+use countersign_contract::ToolError;
 use countersign_repo::{FileRefused, Found, PathPolicy, Root};
-use tokio::runtime::Handle;
 
 pub(crate) async fn read(
     root: &Arc<Root>,
     policy: &'static PathPolicy,
     path: &str,
 ) -> Result<Result<Found, FileRefused>, ToolError> {
-    if may_wait() {
-        return Ok(root.read(policy, path));
-    }
-    // What is in memory anyway. Should looking up the name take its time, there is another thread for everybody else.
-    if Handle::current().metrics().num_workers() > 1
-        && let Some(found) = root.read_at_once(policy, path)
-    {
+    if let Some(found) = root.read_at_once(policy, path) {
         return Ok(found);
     }
     let (root, path) = (Arc::clone(root), path.to_owned());

@@ -1,6 +1,7 @@
 //! What a message must be before the SDK sees it: one JSON-RPC object, without two ways to read it.
 
 use countersign_contract::parse_json;
+use rmcp::model::RequestId;
 use serde_json::{Map, Value, json};
 
 const MEMBERS: [&str; 6] = ["jsonrpc", "id", "method", "params", "result", "error"];
@@ -33,6 +34,12 @@ pub(super) struct Refused {
 impl Refused {
     pub(super) fn invalid(message: impl Into<String>, id: Value) -> Self {
         Self { code: -32600, message: message.into(), id }
+    }
+
+    /// What was asked could have been answered.
+    pub(super) fn broken(id: &RequestId) -> Self {
+        let id = serde_json::to_value(id).unwrap_or_default();
+        Self { code: -32603, message: "Internal error".to_owned(), id }
     }
 
     pub(super) fn body(&self) -> String {

@@ -3,19 +3,20 @@
 //! No more than so many requests are under way: the rest waits in the pipe. A client that does not read its answers
 //! therefore stops being read, and memory stays where it is.
 
-mod calls;
 mod output;
 
 use std::collections::HashMap;
 use std::future::poll_fn;
 use std::io;
+use std::panic::AssertUnwindSafe;
 use std::pin::{Pin, pin};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::task::Poll;
+use std::task::{Context, Poll, Waker};
 use std::time::Duration;
 
 use countersign_contract::Caller;
 use countersign_host::Wire;
+use futures_util::FutureExt as _;
 use rmcp::RoleServer;
 use rmcp::model::{ClientNotification, JsonRpcMessage, RequestId};
 use rmcp::service::{QuitReason, RxJsonRpcMessage, ServerInitializeError, TxJsonRpcMessage, serve_server};
@@ -27,11 +28,10 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
-use self::calls::Calls;
-use self::output::{Outgoing, Output, widen};
-use super::Mcp;
-use super::direct::Usual;
+use self::output::{Outgoing, Output, ended, widen};
+use super::direct::{Usual, Written};
 use super::message::{self, Message, Refused, Request};
+use super::{Mcp, Shared};
 
 /// As long as the largest body over HTTP may be by default, several times over.
 const MAX_LINE: usize = 16 * 1024 * 1024;
@@ -76,8 +76,8 @@ impl Mcp {
         writing.spawn(task);
         writing.close();
         let calls = TaskTracker::new();
-        let usual = Calls::new(Arc::clone(&self.shared), Arc::clone(&caller), output.clone(), calls.clone());
-        let transport = Lines::new(input, output, usual);
+        let direct = Calls { shared: Arc::clone(&self.shared), caller: Arc::clone(&caller), under_way: calls.clone() };
+        let transport = Lines::new(input, output, direct);
         let served = self.serve_messages(transport, caller, shutdown).await;
         self.stop();
         calls.close();
@@ -129,13 +129,13 @@ struct Lines<R> {
     /// Inside a line that is too long, up to its end.
     skipping: bool,
     output: Output,
-    /// Answers that are lines already.
+    /// Answers that are lines already. What is written next, or stays here while the pipe takes no more.
     ready: Vec<u8>,
     slots: Arc<Semaphore>,
     /// A slot for the request that is read next.
     slot: Option<OwnedSemaphorePermit>,
     in_flight: Arc<Mutex<InFlight>>,
-    calls: Arc<Calls>,
+    calls: Calls,
     /// The SDK has seen a request; it takes no other message for the first.
     begun: bool,
     /// The session of the older era has begun.
@@ -151,6 +151,13 @@ struct Slot {
     cancelled: Option<CancellationToken>,
 }
 
+/// The usual calls, which do not take the SDK's way.
+struct Calls {
+    shared: Arc<Shared>,
+    caller: Arc<Caller>,
+    under_way: TaskTracker,
+}
+
 /// What a line turned out to be.
 enum Line {
     /// For the SDK.
@@ -159,7 +166,7 @@ enum Line {
 }
 
 impl<R: AsyncRead + Unpin> Lines<R> {
-    fn new(input: R, output: Output, calls: Arc<Calls>) -> Self {
+    fn new(input: R, output: Output, calls: Calls) -> Self {
         Self {
             input: BufReader::with_capacity(64 * 1024, input),
             line: Vec::new(),
@@ -260,20 +267,47 @@ impl<R: AsyncRead + Unpin> Lines<R> {
         Usual::legacy(request).map(|usual| (id, usual))
     }
 
-    fn call(&self, id: RequestId, usual: Usual) {
-        let cancelled = lock(&self.in_flight).get(&id).and_then(|slot| slot.cancelled.clone()).unwrap_or_default();
+    fn call(&mut self, id: RequestId, usual: Usual) {
         let in_flight = Arc::clone(&self.in_flight);
-        let no_longer_in_flight = move || lock(&in_flight).remove(&id);
-        self.calls.add(usual, cancelled, no_longer_in_flight);
+        let (shared, caller) = (Arc::clone(&self.calls.shared), Arc::clone(&self.calls.caller));
+        let cancelled = lock(&in_flight).get(&id).and_then(|slot| slot.cancelled.clone()).unwrap_or_default();
+        let stopped = cancelled.clone();
+        let answer = async move { shared.answer_directly(usual, caller, Wire::Stdio, stopped).await.message };
+        // A panic ends this call and nothing else.
+        let mut call = Box::pin(AssertUnwindSafe(answer).catch_unwind().map(move |answer| {
+            let mut in_flight = lock(&in_flight);
+            // Nobody waits any more, and the place may be another's by now.
+            if cancelled.is_cancelled() {
+                return None;
+            }
+            let slot = in_flight.remove(&id);
+            Some((answer.unwrap_or_else(|_| Written::Whole(Refused::broken(&id).body())), slot))
+        }));
+        // A call that waits for nothing is answered on the spot: to hand it to another thread takes longer than many a call.
+        // One that does wait is polled again, as a task of its own.
+        match call.as_mut().poll(&mut Context::from_waker(Waker::noop())) {
+            Poll::Ready(Some((Written::Whole(message), _slot))) => self.ready.append(&mut ended(message)),
+            Poll::Ready(Some(long)) => self.answer_later(std::future::ready(Some(long))),
+            Poll::Ready(None) => {}
+            Poll::Pending => self.answer_later(call),
+        }
     }
 
-    /// Whether all that came together has been read, or no more may be under way.
-    fn has_read_all(&self) -> bool {
-        !self.input.buffer().contains(&b'\n') || self.is_full()
+    fn answer_later(&self, call: impl Future<Output = Option<(Written, Option<Slot>)>> + Send + 'static) {
+        let output = self.output.clone();
+        self.calls.under_way.spawn(async move {
+            match call.await {
+                Some((Written::Whole(message), _slot)) => output.answer(ended(message)).await,
+                // Nobody reads any more: the input ends in a moment, too.
+                Some((Written::Long(message), _slot)) => drop(output.send(Outgoing::Long(message)).await),
+                None => {}
+            }
+        });
     }
 
-    fn is_full(&self) -> bool {
-        self.slot.is_none() && self.slots.available_permits() == 0
+    /// Whether the client has to read before we do, or what is ready is enough to be written.
+    fn pauses(&self) -> bool {
+        (self.slot.is_none() && self.slots.available_permits() == 0) || self.ready.len() >= ANSWER_AT_ONCE
     }
 
     /// Whether there is nothing to read yet.
@@ -311,12 +345,8 @@ impl<R: AsyncRead + Send + Unpin> Transport<RoleServer> for Lines<R> {
         loop {
             // Calls that are answered on the spot wait for nothing, and others want their turn.
             tokio::task::consume_budget().await;
-            let begun = self.has_read_all() && self.calls.begin_next(&mut self.ready);
-            if self.ready.len() >= ANSWER_AT_ONCE || (!begun && self.is_full()) {
+            if self.pauses() {
                 self.answer_ready().await;
-            }
-            if begun {
-                continue;
             }
             if self.slot.is_none() {
                 self.slot = Arc::clone(&self.slots).acquire_owned().await.ok();
@@ -324,12 +354,14 @@ impl<R: AsyncRead + Send + Unpin> Transport<RoleServer> for Lines<R> {
             let line = match self.next_line().await {
                 Ok(Some(line)) => line,
                 Ok(None) => {
+                    self.answer_ready().await;
                     // Nobody is left who could answer, or wants to hear of changes; calls under way may finish.
                     self.calls.shared.stopping.cancel();
                     return None;
                 }
                 Err(error) => {
                     tracing::warn!(%error, "cannot read stdin");
+                    self.answer_ready().await;
                     return None;
                 }
             };
@@ -347,9 +379,8 @@ impl<R: AsyncRead + Send + Unpin> Transport<RoleServer> for Lines<R> {
                     self.begun |= matches!(message, JsonRpcMessage::Request(_));
                     return Some(message);
                 }
-                Err(refused) => {
-                    self.output.send(Outgoing::line(refused.body())).await.ok()?;
-                }
+                // Like an answer: to wait here would lose it, should the SDK have something else to do meanwhile.
+                Err(refused) => self.ready.append(&mut ended(refused.body())),
             }
         }
     }
@@ -378,3 +409,6 @@ impl<R> Lines<R> {
 fn lock(in_flight: &Mutex<InFlight>) -> MutexGuard<'_, InFlight> {
     in_flight.lock().unwrap_or_else(PoisonError::into_inner)
 }
+
+#[cfg(test)]
+mod tests;
