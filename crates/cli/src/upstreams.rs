@@ -150,8 +150,8 @@ pub(crate) fn state(condition: Condition) -> &'static str {
     }
 }
 
-fn reasons(reasons: &[Reason]) -> Value {
-    let reason = |reason: &Reason| json!({"kind": reason.kind().to_string(), "reason": reason.to_string(), "remedy": reason.remedy()});
+fn reasons(tool: &str, reasons: &[Reason]) -> Value {
+    let reason = |reason: &Reason| json!({"kind": reason.kind().to_string(), "reason": reason.to_string(), "remedy": reason.remedy(tool)});
     reasons.iter().map(reason).collect()
 }
 
@@ -159,9 +159,9 @@ fn tool(judged: &Judged) -> Value {
     match &judged.verdict {
         Verdict::Admitted { contract, noted } => json!({
             "tool": judged.name, "verdict": "admitted", "name": contract.name, "effect": contract.effect,
-            "approval": contract.terms.approval, "noted": reasons(noted),
+            "approval": contract.terms.approval, "noted": reasons(&judged.name, noted),
         }),
-        Verdict::Refused(refused) => json!({"tool": judged.name, "verdict": "refused", "reasons": reasons(refused)}),
+        Verdict::Refused(refused) => json!({"tool": judged.name, "verdict": "refused", "reasons": reasons(&judged.name, refused)}),
         Verdict::LeftOut => json!({"tool": judged.name, "verdict": "left_out"}),
     }
 }

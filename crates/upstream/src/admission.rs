@@ -9,7 +9,7 @@ use countersign_contract::{Approval, Contract, Digest, Effect, Schema, ToolName,
 use serde_json::{Map, Value, json};
 
 use crate::lookalike::skeleton;
-use crate::reasons::Reason;
+use crate::reasons::{Reason, shortened};
 use crate::spec::{Reach, ServerSpec};
 use crate::{header_args, texts};
 
@@ -28,7 +28,7 @@ pub enum Level {
 /// One tool of a server, as it was found.
 #[derive(Debug, Clone)]
 pub struct Judged {
-    /// The server's own name for it, as far as it has one.
+    /// The server's own name for it, as far as it has one; shortened where it is refused.
     pub name: String,
     /// Over all that the server said about it.
     pub digest: Digest,
@@ -57,7 +57,9 @@ pub fn judge(spec: &ServerSpec, level: Level, tools: &[Value]) -> Vec<Judged> {
         } else {
             Verdict::LeftOut
         };
-        Judged { name: name.to_owned(), digest: Digest::of_json(tool), verdict }
+        // The name of a tool that is called is needed as it is.
+        let name = if matches!(verdict, Verdict::Refused(_)) { shortened(name) } else { name.to_owned() };
+        Judged { name, digest: Digest::of_json(tool), verdict }
     };
     tools.iter().map(judge_one).collect()
 }
@@ -90,7 +92,7 @@ impl<'a> Names<'a> {
         // The first of them in the alphabet keeps its name: which that is must not depend on the server's order.
         let first = self.alike.get(&skeleton(name)).and_then(BTreeSet::first);
         if let Some(first) = first.filter(|first| **first != name) {
-            reasons.push(Reason::LookAlike((*first).to_owned()));
+            reasons.push(Reason::LookAlike(shortened(first)));
         }
         reasons
     }
@@ -200,9 +202,9 @@ fn input_schema(tool: &Map<String, Value>, reasons: &mut Vec<Reason>) -> Option<
     };
     let (schema, arguments) = (compiled.raw(), declared(compiled.raw()));
     let required = schema.get("required").and_then(Value::as_array).into_iter().flatten().filter_map(Value::as_str);
-    let undeclared: Vec<String> = required.filter(|name| !arguments.contains(*name)).map(texts::cleaned).collect();
+    let undeclared: Vec<&str> = required.filter(|name| !arguments.contains(*name)).collect();
     if !undeclared.is_empty() {
-        reasons.push(Reason::Undeclared(undeclared));
+        reasons.push(Reason::undeclared(&undeclared));
     }
     Some(compiled)
 }

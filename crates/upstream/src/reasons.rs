@@ -2,7 +2,13 @@
 
 use std::fmt;
 
-use countersign_contract::SchemaRejected;
+use countersign_contract::{SchemaRejected, ToolName, visible};
+
+use crate::texts;
+
+/// Of what a server says in a reason: reasons are kept, logged and shown.
+const NAME_MAX: usize = 128;
+const NAMES_MAX: usize = 8;
 
 /// Something about a tool that breaks a rule, and the one thing that would lift it.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -57,6 +63,14 @@ pub enum ReasonKind {
 }
 
 impl Reason {
+    pub(crate) fn undeclared(names: &[&str]) -> Self {
+        let mut shown: Vec<String> = names.iter().take(NAMES_MAX).map(|name| texts::cleaned(&shortened(name))).collect();
+        if names.len() > NAMES_MAX {
+            shown.push(format!("and {} more", names.len() - NAMES_MAX));
+        }
+        Self::Undeclared(shown)
+    }
+
     pub fn kind(&self) -> ReasonKind {
         match self {
             Self::Name(_) | Self::NoName | Self::DuplicateName => ReasonKind::Name,
@@ -74,13 +88,14 @@ impl Reason {
         }
     }
 
-    /// What would lift it.
-    pub fn remedy(&self) -> String {
+    /// What would lift it for this tool, by the server's own name for it.
+    pub fn remedy(&self, tool: &str) -> String {
+        let key = key(tool);
         match self {
-            Self::Name(_) => "give it another name: `tools: {rename: {old: new}}`".to_owned(),
+            Self::Name(_) => format!("give it another name: `tools: {{rename: {{{key}: NEW_NAME}}}}`"),
             Self::NoName => "the server has to name it".to_owned(),
             Self::DuplicateName => {
-                "each tool needs a name of its own, from the server or by `tools: {rename: {old: new}}`".to_owned()
+                "each tool needs a name of its own, from the server or by `tools: {rename: …}`".to_owned()
             }
             Self::NoDescription => "the server has to describe it".to_owned(),
             Self::NoInputSchema => "the server has to declare `inputSchema` with `type: object`".to_owned(),
@@ -95,7 +110,7 @@ impl Reason {
             Self::OutputSchema(_) => "the server has to correct `outputSchema`".to_owned(),
             Self::HiddenInName { .. } => "the server has to give it a name without them".to_owned(),
             Self::HiddenCharacters { .. } | Self::Instructions { .. } | Self::LongText { .. } | Self::LookAlike(_) => {
-                format!("if you have read it and it is harmless: `tools: {{waive: {{TOOL: [{}]}}}}`", self.kind())
+                format!("if you have read it and it is harmless: `tools: {{waive: {{{key}: [{}]}}}}`", self.kind())
             }
         }
     }
@@ -121,6 +136,22 @@ impl Reason {
             | Self::OutputSchema(_)
             | Self::OutputSaysNothing => false,
         }
+    }
+}
+
+/// As a key in a configuration.
+fn key(tool: &str) -> String {
+    match tool.parse::<ToolName>() {
+        Ok(name) => name.to_string(),
+        Err(_) => serde_json::Value::from(&*visible(tool)).to_string(),
+    }
+}
+
+/// A name of the server's, as much of it as anybody reads.
+pub(crate) fn shortened(name: &str) -> String {
+    match name.char_indices().nth(NAME_MAX) {
+        Some((end, _)) => format!("{}…", &name[..end]),
+        None => name.to_owned(),
     }
 }
 

@@ -80,6 +80,8 @@ fn table(reports: &[ServerReport]) -> String {
         if report.condition != Condition::Ready {
             let error = report.error.as_deref().map_or_else(|| "no answer yet".to_owned(), one_line);
             rows.push(vec![report.name.to_string(), "-".to_owned(), "unreachable".to_owned(), error]);
+        } else if let Some(error) = &report.error {
+            rows.push(vec![report.name.to_string(), "-".to_owned(), "incomplete".to_owned(), one_line(error)]);
         }
         for judged in &report.judged {
             let (verdict, why) = words(judged);
@@ -105,7 +107,7 @@ fn words(judged: &Judged) -> (&'static str, Vec<String>) {
             ("admitted", noted.iter().map(|reason| format!("noted: {reason}")).collect())
         }
         Verdict::Refused(reasons) => {
-            ("refused", reasons.iter().map(|reason| format!("{reason} → {}", reason.remedy())).collect())
+            ("refused", reasons.iter().map(|reason| format!("{reason} → {}", reason.remedy(&judged.name))).collect())
         }
         Verdict::LeftOut => ("left out", Vec::new()),
     }
@@ -118,6 +120,9 @@ fn markdown(reports: &[ServerReport]) -> String {
         if report.condition != Condition::Ready {
             page.push_str(&format!("Unreachable: {}\n", escaped(report.error.as_deref().unwrap_or("no answer yet"))));
             continue;
+        }
+        if let Some(error) = &report.error {
+            page.push_str(&format!("Incomplete: {}\n\n", escaped(error)));
         }
         page.push_str("| tool | verdict | why |\n|---|---|---|\n");
         for judged in &report.judged {

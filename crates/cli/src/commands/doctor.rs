@@ -129,7 +129,7 @@ async fn servers(config: &Config) -> Vec<Check> {
     let check = |report: ServerReport| {
         let refused = report.judged.iter().filter(|tool| matches!(tool.verdict, Verdict::Refused(_))).count();
         let found = match (report.condition, report.error) {
-            (Condition::Ready, _) => {
+            (Condition::Ready, None) => {
                 let hint = if refused > 0 { "; `countersign check` says why" } else { "" };
                 Ok(format!("{} tools, {refused} refused{hint}", report.judged.len()))
             }

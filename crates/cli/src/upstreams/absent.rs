@@ -4,6 +4,7 @@
 use countersign_contract::visible;
 use countersign_transports::ExitCode;
 use countersign_upstream::{Condition, Judged, Reason, ServerReport, ServerSpec, Verdict};
+use serde_json::Value;
 
 use crate::failure::CommandError;
 
@@ -15,24 +16,23 @@ pub(super) fn absent(name: &str, servers: &[ServerSpec], reports: &[ServerReport
         .filter_map(|spec| Some((spec, reports.iter().find(|report| report.name == spec.name)?)))
         .collect();
     let refused = may_have.iter().find_map(|(spec, report)| {
-        let reasons = report.judged.iter().find_map(|judged| reasons_for(judged, name, spec))?;
-        Some(refused(name, report, reasons))
+        let (own_name, reasons) = report.judged.iter().find_map(|judged| reasons_for(judged, name, spec))?;
+        Some(refused(name, report, super::reasons(own_name, reasons), reasons))
     });
     let unreachable = || may_have.iter().find(|(_, report)| report.condition != Condition::Ready);
     refused.or_else(|| unreachable().map(|(_, report)| not_there(name, report)))
 }
 
-fn reasons_for<'j>(judged: &'j Judged, name: &str, spec: &ServerSpec) -> Option<&'j [Reason]> {
+fn reasons_for<'j>(judged: &'j Judged, name: &str, spec: &ServerSpec) -> Option<(&'j str, &'j [Reason])> {
     match &judged.verdict {
-        Verdict::Refused(reasons) => (spec.name_here(&judged.name) == name).then_some(reasons),
+        Verdict::Refused(reasons) => (spec.name_here(&judged.name) == name).then_some((&judged.name, reasons)),
         Verdict::Admitted { .. } | Verdict::LeftOut => None,
     }
 }
 
-fn refused(name: &str, report: &ServerReport, reasons: &[Reason]) -> CommandError {
+fn refused(name: &str, report: &ServerReport, details: Value, reasons: &[Reason]) -> CommandError {
     let said: Vec<_> = reasons.iter().map(|reason| one_line(&reason.to_string())).collect();
     let message = format!("`{name}` is refused by its contract: {}", said.join("; "));
-    let details = super::reasons(reasons);
     CommandError::message(ExitCode::Contract, message)
         .hint(format!("`countersign check {}` says what would lift it", report.name))
         .details(details)

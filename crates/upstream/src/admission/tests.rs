@@ -93,8 +93,41 @@ fn who_has_no_name_cannot_be_renamed() {
     let judged = judge(&spec(), Level::Strict, &[with(&json!({"name": null})), with(&json!({"name": ""}))]);
     for tool in judged {
         let Verdict::Refused(reasons) = &tool.verdict else { panic!("{tool:?}") };
-        let said: Vec<_> = reasons.iter().map(|reason| (reason.to_string(), reason.remedy())).collect();
+        let said: Vec<_> = reasons.iter().map(|reason| (reason.to_string(), reason.remedy(&tool.name))).collect();
         assert_eq!(said, [("it has no name".to_owned(), "the server has to name it".to_owned())]);
+    }
+}
+
+#[test]
+fn what_would_lift_a_refusal_names_the_tool() {
+    let remedies = |name: &str| {
+        let tool = with(&json!({"name": name, "description": "Adds <important>"}));
+        let judged = judge(&spec(), Level::Strict, &[tool]).remove(0);
+        let Verdict::Refused(reasons) = &judged.verdict else { panic!("{judged:?}") };
+        reasons.iter().map(|reason| reason.remedy(&judged.name)).collect::<Vec<_>>().join("\n")
+    };
+    assert!(remedies("add").contains("`tools: {waive: {add: [instructions]}}`"), "{}", remedies("add"));
+    let quoted = remedies("a \"b\"\u{200b}");
+    assert!(quoted.contains(r#"`tools: {rename: {"a \"b\"\\u{200b}": NEW_NAME}}`"#), "{quoted}");
+}
+
+/// What is kept of a refused tool, and said of it, does not grow with what the server says.
+#[test]
+fn long_names_are_cut_where_they_are_only_reported() {
+    let long = "x".repeat(100_000);
+    let required: Vec<String> = (0..1000).map(|n| format!("{n}{long}")).collect();
+    let input = json!({"type": "object", "properties": {}, "required": &required[..5]});
+    let many = json!({"type": "object", "properties": {}, "required": (0..1000).map(|n| n.to_string()).collect::<Vec<_>>()});
+    for tool in [
+        json!({"name": long}),
+        json!({"name": "a", "inputSchema": input}),
+        json!({"name": "a", "inputSchema": many}),
+        json!({"name": "é".repeat(200)}),
+    ] {
+        let judged = judge(&spec(), Level::Strict, &[with(&tool)]).remove(0);
+        let Verdict::Refused(reasons) = &judged.verdict else { panic!("{judged:?}") };
+        let said: usize = reasons.iter().map(|reason| reason.to_string().len() + reason.remedy(&judged.name).len()).sum();
+        assert!(judged.name.chars().count() <= 129 && said < 3000, "{} {said} {reasons:?}", judged.name.len());
     }
 }
 
