@@ -6,7 +6,7 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use crate::{BoxFuture, CallContext, Caller, Code, Content, Rejection, ResourceContents, ToolError};
+use crate::{BoxFuture, CallContext, Caller, Code, Content, Contract, Rejection, ResourceContents, ToolError};
 
 /// Behind the wires as tools are behind the gate. What is not offered does not exist: its methods are unknown.
 pub trait Provider: Send + Sync {
@@ -58,6 +58,19 @@ pub trait Provider: Send + Sync {
     fn watch<'a>(&'a self, _caller: &'a Caller, _uri: &'a str, _watch: Watch) -> BoxFuture<'a, ()> {
         Box::pin(async {})
     }
+
+    /// What to hold it to when this is had, where it comes from somebody else: it is then called like a tool with this
+    /// contract. What is our own needs none.
+    fn terms(&self, _caller: &Caller, _wanted: Wanted<'_>) -> Option<Arc<Contract>> {
+        None
+    }
+}
+
+/// What someone wants to have, by the name that it has here.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Wanted<'a> {
+    Resource(&'a str),
+    Prompt(&'a str),
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -271,6 +284,10 @@ impl Provider for Together {
                 provider.watch(caller, uri, watch).await;
             }
         })
+    }
+
+    fn terms(&self, caller: &Caller, wanted: Wanted<'_>) -> Option<Arc<Contract>> {
+        self.0.iter().find_map(|provider| provider.terms(caller, wanted))
     }
 }
 

@@ -9,6 +9,7 @@ mod catalog;
 mod changes;
 mod documents;
 mod gate;
+mod lent;
 mod limits;
 mod metrics;
 mod policy;

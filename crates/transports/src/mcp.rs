@@ -5,6 +5,7 @@
 
 mod asking;
 mod direct;
+mod lending;
 mod listed;
 mod message;
 mod serving;

@@ -2,12 +2,14 @@
 //!
 //! A caller that may use only some tools was given nothing else: these are not for it.
 
+mod terms;
+
 use std::sync::Arc;
 use std::time::Duration;
 
 use countersign_contract::{
-    Access, BoxFuture, CallContext, Caller, Code, Offers, Prompt, PromptText, Provider, Rejection, Resource,
-    ResourceContents, ResourceTemplate, Subject, ToolError, Watch,
+    Access, BoxFuture, CallContext, Caller, Code, Contract, Offers, Prompt, PromptText, Provider, Rejection, Resource,
+    ResourceContents, ResourceTemplate, Subject, ToolError, Wanted, Watch,
 };
 use serde_json::{Map, Value};
 
@@ -136,5 +138,13 @@ impl Provider for Fleet {
                 session.watch(own, watch, WATCH_TIMEOUT).await;
             }
         })
+    }
+
+    fn terms(&self, caller: &Caller, wanted: Wanted<'_>) -> Option<Arc<Contract>> {
+        let line = match wanted {
+            Wanted::Resource(uri) => self.find_resource(caller, uri)?.0,
+            Wanted::Prompt(name) => self.find_prompt(caller, name)?.0,
+        };
+        terms::terms(line.spec(), wanted).map(Arc::new)
     }
 }

@@ -3,7 +3,7 @@
 use std::sync::{Arc, PoisonError};
 use std::time::Duration;
 
-use countersign_contract::{CallContext, Client, Offers, Progress, ProgressUpdate, Severity, Watch};
+use countersign_contract::{Client, Offers, Progress, ProgressUpdate, Severity, Wanted, Watch};
 use countersign_host::{Call, Change, NoAnswer};
 use rmcp::RoleServer;
 use rmcp::handler::server::ServerHandler;
@@ -18,12 +18,13 @@ use rmcp::model::{
     SubscriptionsListenRequestMethod, Tool, UnsubscribeRequestParams,
 };
 use rmcp::service::{NotificationContext, Peer, RequestContext, ServiceError, SubscriptionContext};
-use serde_json::{Value, json};
+use serde_json::Value;
 use tokio::sync::broadcast::error::RecvError;
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
 use super::asking::{Binding, PeerSide};
+use super::lending::Had;
 use super::{Endpoint, INSTRUCTIONS, translate};
 use crate::problem::shown;
 
@@ -73,19 +74,8 @@ impl ServerHandler for Endpoint {
         let arguments = Value::Object(request.arguments.unwrap_or_default());
         let binding = |arguments: &Value| Binding::new(&caller.name, CallToolRequestMethod::VALUE, &tool, arguments);
         let state = self.shared.seals.open(request.request_state.as_deref(), || binding(&arguments))?;
-        let asked_with = arguments.clone();
-        let (progress, reports) = progress(&context);
-        let (peer, session) = (context.peer.clone(), Self::session_id(&context));
-        let call = Call {
-            tool: tool.clone(),
-            arguments,
-            caller: Arc::clone(&caller),
-            wire: self.session.wire,
-            session,
-            cancelled: context.ct.clone(),
-            progress,
-            client: self.client(context, request.input_responses, state),
-        };
+        let (asked_with, peer) = (arguments.clone(), context.peer.clone());
+        let (call, reports) = self.call(tool.clone(), arguments, context, request.input_responses, state);
         match with_reports(self.shared.gate.call(call), reports, &peer).await {
             Ok(answer) => translate::tool_result(answer.reply).map(CallToolResponse::from),
             Err(NoAnswer::InputRequired(required)) => {
@@ -127,12 +117,18 @@ impl ServerHandler for Endpoint {
         context: RequestContext<RoleServer>,
     ) -> Result<ReadResourceResponse, ErrorData> {
         self.offered::<ReadResourceRequestMethod>(|offers| offers.resources)?;
-        let ctx = self.context(context, None, None);
-        let subject = json!({"uri": request.uri});
-        let contents = self.shared.provider.read(&ctx, &request.uri).await;
-        let contents = contents.map_err(|error| translate::provider_error(error, &subject))?;
-        let result = ReadResourceResult::new(translate::convert(contents)?);
-        Ok(result.with_ttl_ms(LIST_LIFETIME_MS).with_cache_scope(CacheScope::Private).into())
+        let caller = self.caller(&context);
+        let binding = || Binding::new(&caller.name, ReadResourceRequestMethod::VALUE, &request.uri, &Value::Null);
+        let state = self.shared.seals.open(request.request_state.as_deref(), binding)?;
+        let client = (request.input_responses, state);
+        let had = self.have(Wanted::Resource(&request.uri), Value::Null, context, client).await?;
+        match had {
+            Had::Value(mut had) => {
+                let result = ReadResourceResult::new(translate::convert(had["contents"].take())?);
+                Ok(result.with_ttl_ms(LIST_LIFETIME_MS).with_cache_scope(CacheScope::Private).into())
+            }
+            Had::Asks(required) => Ok(self.shared.seals.input_required(&required, &binding())?.into()),
+        }
     }
 
     async fn list_prompts(
@@ -155,24 +151,13 @@ impl ServerHandler for Endpoint {
     ) -> Result<GetPromptResponse, ErrorData> {
         self.offered::<GetPromptRequestMethod>(|offers| offers.prompts)?;
         let caller = self.caller(&context);
-        let arguments = request.arguments.unwrap_or_default();
-        let given = Value::Object(arguments.clone());
-        let binding = || Binding::new(&caller.name, GetPromptRequestMethod::VALUE, &request.name, &given);
-        let state = self.shared.seals.open(request.request_state.as_deref(), binding)?;
-        let ctx = self.context(context, request.input_responses, state);
-        match self.shared.provider.prompt(&ctx, &request.name, arguments).await {
-            Ok(text) => translate::prompt_result(text).map(GetPromptResponse::from),
-            Err(countersign_contract::ToolError::InputRequired(required)) => {
-                Ok(self.shared.seals.input_required(&required, &binding())?.into())
-            }
-            Err(error) => {
-                let mut error = translate::provider_error(error, &json!({"name": request.name}));
-                if error.code == ErrorCode::RESOURCE_NOT_FOUND {
-                    // The protocol has that code for resources only.
-                    error.code = ErrorCode::INVALID_PARAMS;
-                }
-                Err(error)
-            }
+        let given = Value::Object(request.arguments.unwrap_or_default());
+        let binding = |given: &Value| Binding::new(&caller.name, GetPromptRequestMethod::VALUE, &request.name, given);
+        let state = self.shared.seals.open(request.request_state.as_deref(), || binding(&given))?;
+        let client = (request.input_responses, state);
+        match self.have(Wanted::Prompt(&request.name), given.clone(), context, client).await? {
+            Had::Value(had) => translate::prompt_result(had).map(GetPromptResponse::from),
+            Had::Asks(required) => Ok(self.shared.seals.input_required(&required, &binding(&given))?.into()),
         }
     }
 
@@ -323,7 +308,23 @@ impl Endpoint {
         if which(&self.shared.provider.offers()) { Ok(()) } else { Err(unknown_method(M::VALUE)) }
     }
 
-    fn client(
+    /// The call that this request makes, and what it reports meanwhile.
+    pub(super) fn call(
+        &self,
+        tool: String,
+        arguments: Value,
+        context: RequestContext<RoleServer>,
+        responses: Option<InputResponses>,
+        state: Option<Value>,
+    ) -> (Call, Option<Reports>) {
+        let (progress, reports) = progress(&context);
+        let (caller, session, cancelled) = (self.caller(&context), Self::session_id(&context), context.ct.clone());
+        let client = self.client(context, responses, state);
+        let wire = self.session.wire;
+        (Call { tool, arguments, caller, wire, session, cancelled, progress, client }, reports)
+    }
+
+    pub(super) fn client(
         &self,
         context: RequestContext<RoleServer>,
         responses: Option<InputResponses>,
@@ -332,18 +333,6 @@ impl Endpoint {
         let level = self.level(&context);
         let (responses, stopping) = (responses.unwrap_or_default(), self.shared.stopping.clone());
         Client::new(Arc::new(PeerSide { context, level, responses, state, stopping }))
-    }
-
-    /// What a provider is called with; no gate stands before it, so nothing but the client counts.
-    fn context(
-        &self,
-        context: RequestContext<RoleServer>,
-        responses: Option<InputResponses>,
-        state: Option<Value>,
-    ) -> CallContext {
-        let (caller, cancelled) = (self.caller(&context), context.ct.clone());
-        let client = self.client(context, responses, state);
-        CallContext::new(caller, Duration::MAX, cancelled, Progress::default(), client)
     }
 
     /// From which severity on this client wants to be told: by request in the modern era, by session before it.
@@ -371,7 +360,7 @@ fn one_page(request: Option<PaginatedRequestParams>) -> Result<(), ErrorData> {
     }
 }
 
-type Reports = mpsc::Receiver<ProgressNotificationParam>;
+pub(super) type Reports = mpsc::Receiver<ProgressNotificationParam>;
 
 /// Where a call reports to, if its client asked for that.
 fn progress(context: &RequestContext<RoleServer>) -> (Progress, Option<Reports>) {
@@ -387,7 +376,11 @@ fn progress(context: &RequestContext<RoleServer>) -> (Progress, Option<Reports>)
 }
 
 /// Passes reports on while the call runs; those that wait when it ends still go out before its answer.
-async fn with_reports<T>(call: impl Future<Output = T>, reports: Option<Reports>, peer: &Peer<RoleServer>) -> T {
+pub(super) async fn with_reports<T>(
+    call: impl Future<Output = T>,
+    reports: Option<Reports>,
+    peer: &Peer<RoleServer>,
+) -> T {
     let Some(mut reports) = reports else { return call.await };
     let ended = CancellationToken::new();
     let pass_on = async {

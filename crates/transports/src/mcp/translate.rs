@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use countersign_contract::{Capability, Code, Offers, PromptText, Question, Rejection, Reply, Subject, ToolError};
+use countersign_contract::{Capability, Code, Failure, Offers, Question, Rejection, Reply, Subject, ToolError};
 use countersign_host::NoAnswer;
 use rmcp::model::{
     CallToolResult, ClientCapabilities, ContentBlock, ErrorCode, ErrorData, GetPromptResult, InputRequest, Reference,
@@ -35,9 +35,13 @@ pub(super) fn tool_result(reply: Reply) -> Result<CallToolResult, ErrorData> {
     Ok(result)
 }
 
-pub(super) fn prompt_result(text: PromptText) -> Result<GetPromptResult, ErrorData> {
-    let result = GetPromptResult::new(convert(text.messages)?);
-    Ok(if text.description.is_empty() { result } else { result.with_description(text.description) })
+/// A prompt with its description and its messages.
+pub(super) fn prompt_result(mut prompt: Value) -> Result<GetPromptResult, ErrorData> {
+    let result = GetPromptResult::new(convert(prompt["messages"].take())?);
+    Ok(match prompt["description"].as_str() {
+        None | Some("") => result,
+        Some(description) => result.with_description(description),
+    })
 }
 
 pub(super) fn subject(reference: Reference) -> Option<Subject> {
@@ -123,4 +127,18 @@ pub(super) fn provider_error(error: ToolError, subject: &Value) -> ErrorData {
             ErrorData::internal_error("Internal error", None)
         }
     }
+}
+
+/// Why the gate gave no resource or prompt.
+pub(super) fn refusal(failure: &Failure, mut structured: Value, subject: Value) -> ErrorData {
+    let error = structured["error"].as_str().unwrap_or_default().to_owned();
+    let data = json!({"code": failure.code, "details": structured["details"].take()});
+    if failure.code == Code::NotFound {
+        return ErrorData::new(ErrorCode::RESOURCE_NOT_FOUND, error, Some(subject));
+    }
+    // What the client can do nothing about.
+    if matches!(failure.code, Code::InternalError | Code::Timeout) {
+        return ErrorData::internal_error(error, Some(data));
+    }
+    ErrorData::invalid_params(error, Some(data))
 }
