@@ -46,7 +46,7 @@ pub use json::{MalformedJson, parse_json};
 pub use name::{InvalidToolName, ToolName};
 pub use provider::{
     NothingElse, Offers, Prompt, PromptArgument, PromptMessage, PromptText, Provider, Resource, ResourceTemplate, Role,
-    Subject, Together, Wanted, Watch,
+    Subject, Together, Wanted, Watching,
 };
 pub use reply::{Failure, Output, Reply};
 pub use schema::{Mistake, Schema, SchemaRejected, derive_schema};

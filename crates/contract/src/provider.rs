@@ -1,5 +1,6 @@
 //! What a server offers beside tools: resources to read and prompts to use.
 
+use std::any::Any;
 use std::fmt;
 use std::sync::Arc;
 
@@ -54,9 +55,10 @@ pub trait Provider: Send + Sync {
         Box::pin(async { Vec::new() })
     }
 
-    /// Someone wants to be told when this resource changes, or no longer.
-    fn watch<'a>(&'a self, _caller: &'a Caller, _uri: &'a str, _watch: Watch) -> BoxFuture<'a, ()> {
-        Box::pin(async {})
+    /// Someone wants to be told when this resource changes, for as long as what it is given here is kept. Refused where it
+    /// could not be read, either.
+    fn watch<'a>(&'a self, _caller: &'a Caller, uri: &'a str) -> BoxFuture<'a, Result<Watching, ToolError>> {
+        Box::pin(async move { Err(Rejection::new(Code::NotFound, format!("Resource not found: {uri}")).into()) })
     }
 
     /// What to hold it to when this is had, where it comes from somebody else: it is then called like a tool with this
@@ -73,10 +75,17 @@ pub enum Wanted<'a> {
     Prompt(&'a str),
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Watch {
-    Begins,
-    Ends,
+/// Kept by whoever wants to be told of something; when it is dropped, that is over.
+#[derive(Debug, Default)]
+pub struct Watching {
+    _until_dropped: Option<Box<dyn Any + Send + Sync>>,
+}
+
+impl Watching {
+    /// Over when this is dropped.
+    pub fn new(until_dropped: impl Any + Send + Sync) -> Self {
+        Self { _until_dropped: Some(Box::new(until_dropped)) }
+    }
 }
 
 /// Which kinds of things there are.
@@ -278,11 +287,16 @@ impl Provider for Together {
         })
     }
 
-    fn watch<'a>(&'a self, caller: &'a Caller, uri: &'a str, watch: Watch) -> BoxFuture<'a, ()> {
+    fn watch<'a>(&'a self, caller: &'a Caller, uri: &'a str) -> BoxFuture<'a, Result<Watching, ToolError>> {
         Box::pin(async move {
+            let mut answer = NothingElse.watch(caller, uri).await;
             for provider in &self.0 {
-                provider.watch(caller, uri, watch).await;
+                if !is_not_found(&answer) {
+                    break;
+                }
+                answer = provider.watch(caller, uri).await;
             }
+            answer
         })
     }
 

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use countersign_contract::{
-    BoxFuture, CallContext, Caller, Code, Offers, Provider, Rejection, Resource, ResourceContents, ToolError,
-    contract_file,
+    AnyTool, BoxFuture, CallContext, Caller, Code, Offers, Provider, Rejection, Resource, ResourceContents, ToolError,
+    Watching, contract_file,
 };
 
 use crate::Gate;
@@ -42,12 +42,26 @@ impl Provider for ContractDocuments {
         uri: &'a str,
     ) -> BoxFuture<'a, Result<Vec<ResourceContents>, ToolError>> {
         Box::pin(async move {
-            let catalog = self.0.catalog();
-            let found = uri.strip_prefix(SCHEME).and_then(|name| catalog.find(name, &ctx.caller));
-            let tool = found.ok_or_else(|| Rejection::new(Code::NotFound, format!("Resource not found: {uri}")))?;
+            let tool = self.find(&ctx.caller, uri)?;
             let document = contract_file(tool.contract());
             let text = serde_json::to_string_pretty(&document).map_err(ToolError::internal)?;
             Ok(vec![ResourceContents::text(uri, MIME_TYPE, text)])
         })
+    }
+
+    /// They change with the catalog only, of which everybody is told.
+    fn watch<'a>(&'a self, caller: &'a Caller, uri: &'a str) -> BoxFuture<'a, Result<Watching, ToolError>> {
+        Box::pin(async move {
+            self.find(caller, uri)?;
+            Ok(Watching::default())
+        })
+    }
+}
+
+impl ContractDocuments {
+    fn find(&self, caller: &Caller, uri: &str) -> Result<Arc<dyn AnyTool>, Rejection> {
+        let catalog = self.0.catalog();
+        let found = uri.strip_prefix(SCHEME).and_then(|name| catalog.find(name, caller));
+        found.cloned().ok_or_else(|| Rejection::new(Code::NotFound, format!("Resource not found: {uri}")))
     }
 }

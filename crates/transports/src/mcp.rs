@@ -12,9 +12,10 @@ mod serving;
 mod stdio;
 mod streamable;
 mod translate;
+mod watching;
 
-use std::collections::HashSet;
 use std::fmt;
+use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex};
 
 use arc_swap::ArcSwap;
@@ -23,13 +24,14 @@ use countersign_host::{Gate, Wire};
 use http::request::Parts;
 use rmcp::RoleServer;
 use rmcp::service::RequestContext;
-use tokio_util::sync::CancellationToken;
+use tokio_util::sync::{CancellationToken, DropGuard};
 
 pub use self::asking::SealKey;
 use self::asking::Seals;
 use self::listed::Listed;
 pub use self::stdio::StdioEnd;
 pub(crate) use self::streamable::Streamable;
+use self::watching::Watches;
 
 /// What a client reads before anything else.
 const INSTRUCTIONS: &str = "Every call is checked against its tool's contract: arguments before the tool runs, results \
@@ -66,7 +68,12 @@ struct Session {
     /// How much it wants to be told.
     level: Mutex<Option<Severity>>,
     /// The resources whose changes it wants to hear of.
-    watched: Mutex<HashSet<String>>,
+    watches: Watches,
+    /// Whether somebody tells it of changes already.
+    is_told: AtomicBool,
+    /// Pulled when the last request of the session has let go of it.
+    over: CancellationToken,
+    _over: DropGuard,
 }
 
 impl Mcp {
@@ -86,7 +93,16 @@ impl Mcp {
     }
 
     fn endpoint(&self, wire: Wire, caller: Option<Arc<Caller>>) -> Endpoint {
-        let session = Session { wire, caller, level: Mutex::default(), watched: Mutex::default() };
+        let over = CancellationToken::new();
+        let session = Session {
+            wire,
+            caller,
+            level: Mutex::default(),
+            watches: Watches::default(),
+            is_told: AtomicBool::new(false),
+            _over: over.clone().drop_guard(),
+            over,
+        };
         Endpoint { shared: Arc::clone(&self.shared), session: Arc::new(session) }
     }
 }

@@ -13,7 +13,7 @@ use tokio_util::task::TaskTracker;
 use crate::admission::{Judged, Level, Verdict, judge};
 use crate::header_args;
 use crate::offered::{self, Offered};
-use crate::session::{CallFailure, Era, Session, connect};
+use crate::session::{CallFailure, Era, Session, Watched, connect};
 use crate::spec::{Reach, ServerName, ServerSpec};
 use crate::tool::UpstreamTool;
 
@@ -40,6 +40,7 @@ pub(crate) struct Line {
     spec: ServerSpec,
     level: Level,
     state: Mutex<State>,
+    watched: Watched,
 }
 
 #[derive(Debug, Default)]
@@ -119,7 +120,7 @@ impl Keeping {
 
 impl Line {
     pub(crate) fn new(spec: ServerSpec, level: Level) -> Self {
-        Self { spec, level, state: Mutex::default() }
+        Self { spec, level, state: Mutex::default(), watched: Watched::default() }
     }
 
     pub(crate) fn level(&self) -> Level {
@@ -141,6 +142,10 @@ impl Line {
 
     pub(crate) fn offered(&self) -> Arc<Offered> {
         Arc::clone(&self.state().offered)
+    }
+
+    pub(crate) fn watched(&self) -> &Watched {
+        &self.watched
     }
 
     pub(crate) fn session(&self) -> Option<Session> {
@@ -230,6 +235,7 @@ async fn attend(spec: &ServerSpec, line: &Arc<Line>, keeping: &Keeping, era: &mu
     // Whoever still asks something holds on to it.
     let _closing = session.close_at_last();
     *era = Some(session.era());
+    session.follow(line.watched(), &keeping.tasks);
     loop {
         let listed = async {
             let tools = match session.list("tools/list", "tools", LIST_TIMEOUT).await {

@@ -5,20 +5,16 @@
 mod terms;
 
 use std::sync::Arc;
-use std::time::Duration;
 
 use countersign_contract::{
     Access, BoxFuture, CallContext, Caller, Code, Contract, Offers, Prompt, PromptText, Provider, Rejection, Resource,
-    ResourceContents, ResourceTemplate, Subject, ToolError, Wanted, Watch,
+    ResourceContents, ResourceTemplate, Subject, ToolError, Wanted, Watching,
 };
 use serde_json::{Map, Value};
 
 use crate::fleet::Fleet;
 use crate::keeper::Line;
 use crate::offered::{self, Offered};
-
-/// For a server to take note of who watches what.
-const WATCH_TIMEOUT: Duration = Duration::from_secs(10);
 
 impl Fleet {
     fn offered_to(&self, caller: &Caller) -> Vec<Arc<Offered>> {
@@ -84,10 +80,8 @@ impl Provider for Fleet {
         uri: &'a str,
     ) -> BoxFuture<'a, Result<Vec<ResourceContents>, ToolError>> {
         Box::pin(async move {
-            let found = self.find_resource(&ctx.caller, uri);
-            let (line, own) =
-                found.ok_or_else(|| Rejection::new(Code::NotFound, format!("Resource not found: {uri}")))?;
-            offered::read(line.spec(), &line.connected()?, ctx, own).await
+            let (line, own) = self.find_resource(&ctx.caller, uri).ok_or_else(|| not_found(uri))?;
+            offered::read(&line.spec(), &line.connected()?, ctx, own).await
         })
     }
 
@@ -104,7 +98,7 @@ impl Provider for Fleet {
         Box::pin(async move {
             let found = self.find_prompt(&ctx.caller, name);
             let (line, own) = found.ok_or_else(|| Rejection::new(Code::NotFound, format!("Unknown prompt: {name}")))?;
-            offered::prompt(line.spec(), &line.connected()?, ctx, &own, &arguments).await
+            offered::prompt(&line.spec(), &line.connected()?, ctx, &own, &arguments).await
         })
     }
 
@@ -130,13 +124,17 @@ impl Provider for Fleet {
         })
     }
 
-    fn watch<'a>(&'a self, caller: &'a Caller, uri: &'a str, watch: Watch) -> BoxFuture<'a, ()> {
+    fn watch<'a>(&'a self, caller: &'a Caller, uri: &'a str) -> BoxFuture<'a, Result<Watching, ToolError>> {
         Box::pin(async move {
-            if let Some((line, own)) = self.find_resource(caller, uri)
-                && let Some(session) = line.session()
-            {
-                session.watch(own, watch, WATCH_TIMEOUT).await;
+            let (line, own) = self.find_resource(caller, uri).ok_or_else(|| not_found(uri))?;
+            let watching = line.watched().add(own).ok_or_else(|| {
+                Rejection::new(Code::Unavailable, format!("Too many resources of `{}` are watched", line.name()))
+            })?;
+            // One that is not there is told when it is.
+            if let Some(session) = line.session() {
+                session.tells_of(own).await;
             }
+            Ok(watching)
         })
     }
 
@@ -145,6 +143,10 @@ impl Provider for Fleet {
             Wanted::Resource(uri) => self.find_resource(caller, uri)?.0,
             Wanted::Prompt(name) => self.find_prompt(caller, name)?.0,
         };
-        terms::terms(line.spec(), wanted).map(Arc::new)
+        terms::terms(&line.spec(), wanted).map(Arc::new)
     }
+}
+
+fn not_found(uri: &str) -> Rejection {
+    Rejection::new(Code::NotFound, format!("Resource not found: {uri}"))
 }

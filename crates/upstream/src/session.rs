@@ -5,17 +5,18 @@
 mod listed;
 mod listening;
 mod waiting;
+mod watched;
 
 use std::collections::BTreeSet;
 use std::fmt;
 use std::pin::pin;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use countersign_contract::{Capability, Client, Progress, Severity, Watch};
+use countersign_contract::{Capability, Client, Progress, Severity};
 use serde_json::{Map, Value, json};
-use tokio::sync::{Notify, mpsc};
+use tokio::sync::{Notify, mpsc, watch};
 use tokio_util::sync::{CancellationToken, DropGuard};
 use tokio_util::task::TaskTracker;
 
@@ -27,6 +28,7 @@ use crate::spec::ServerSpec;
 use crate::texts;
 
 pub(crate) use self::waiting::ANYBODY;
+pub(crate) use self::watched::Watched;
 
 const MODERN: &str = "2026-07-28";
 const LEGACY: &str = "2025-11-25";
@@ -43,14 +45,11 @@ const GREETING_TIMEOUT: Duration = Duration::from_secs(30);
 /// To be connected altogether, and to list what there is.
 const CONNECT_TIMEOUT: Duration = Duration::from_mins(1);
 
-/// Resources of one server that are watched.
-const WATCHED_MAX: usize = 256;
-
 /// Of what a server says it is called.
 const INFO_MAX: usize = 100;
 
-/// News of resources that wait to be passed on.
-const UPDATES_KEPT: usize = 64;
+/// News of resources that wait to be passed on: of each that can be watched.
+const UPDATES_KEPT: usize = watched::WATCHED_MAX;
 
 /// How the protocol is spoken.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -94,9 +93,10 @@ struct Inner {
     waiting: Arc<Waiting>,
     ended: CancellationToken,
     said: Arc<Said>,
-    /// Resources that someone wants to hear of.
-    watched: Mutex<BTreeSet<String>>,
-    watched_others: Notify,
+    /// Resources that the server is to tell of, in the modern era.
+    to_watch: watch::Sender<BTreeSet<String>>,
+    /// Those that it was told to tell of, whatever it does about it.
+    told: watch::Sender<BTreeSet<String>>,
 }
 
 /// What the server says of its own accord.
@@ -104,6 +104,8 @@ struct Said {
     lists_changed: Notify,
     updated: mpsc::Sender<String>,
     updates: tokio::sync::Mutex<mpsc::Receiver<String>>,
+    /// It has taken note of what it is to tell, in the modern era.
+    acknowledged: Notify,
 }
 
 /// On whose behalf something is asked: who hears of progress and messages, and who can be asked back.
@@ -141,7 +143,7 @@ pub async fn connect(spec: &ServerSpec, era: Option<Era>, tasks: &TaskTracker) -
 
 async fn open(spec: &ServerSpec, tasks: &TaskTracker, era: Option<Era>) -> Result<Session, CallFailure> {
     let (updated, updates) = mpsc::channel(UPDATES_KEPT);
-    let said = Said { lists_changed: Notify::new(), updated, updates: updates.into() };
+    let said = Said { lists_changed: Notify::new(), updated, updates: updates.into(), acknowledged: Notify::new() };
     let (waiting, said) = (Arc::new(Waiting::of(spec.name.as_str())), Arc::new(said));
     let (replies, replying) = mpsc::channel(16);
     let ears = Ears { waiting: Arc::clone(&waiting), said: Arc::clone(&said), replies, flood: Flood::default().into() };
@@ -167,8 +169,8 @@ async fn open(spec: &ServerSpec, tasks: &TaskTracker, era: Option<Era>) -> Resul
         waiting,
         ended,
         said,
-        watched: Mutex::default(),
-        watched_others: Notify::new(),
+        to_watch: watch::Sender::default(),
+        told: watch::Sender::default(),
     };
     inner.greet(era).await?;
     let inner = Arc::new(inner);
@@ -366,28 +368,6 @@ impl Session {
         }
     }
 
-    /// Has the server tell when the resource changes, or no longer.
-    pub async fn watch(&self, uri: &str, watch: Watch, within: Duration) {
-        let changed = {
-            let mut watched = self.inner.watched.lock().unwrap_or_else(PoisonError::into_inner);
-            match watch {
-                Watch::Begins if watched.len() < WATCHED_MAX => watched.insert(uri.to_owned()),
-                Watch::Begins => false,
-                Watch::Ends => watched.remove(uri),
-            }
-        };
-        let method = match (self.era(), watch) {
-            _ if !changed => return,
-            (Era::Modern, _) => return self.inner.watched_others.notify_one(),
-            (Era::Legacy, Watch::Begins) => "resources/subscribe",
-            (Era::Legacy, Watch::Ends) => "resources/unsubscribe",
-        };
-        let params = Map::from_iter([("uri".to_owned(), uri.into())]);
-        if let Err(error) = self.ask(method, params, within, Errand::default()).await {
-            tracing::debug!(%error, "a resource cannot be watched");
-        }
-    }
-
     /// Resolves when the server is gone; answers why.
     pub async fn ended(&self) -> CallFailure {
         self.inner.ended.cancelled().await;
@@ -401,6 +381,13 @@ impl Session {
     /// Closed when this is dropped.
     pub(crate) fn close_at_last(&self) -> DropGuard {
         self.inner.ended.clone().drop_guard()
+    }
+}
+
+impl Said {
+    fn has_changed(&self, uri: String) {
+        // Those that are waiting say enough.
+        drop(self.updated.try_send(uri));
     }
 }
 

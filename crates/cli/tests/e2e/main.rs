@@ -30,6 +30,7 @@ mod postgres;
 mod read_file;
 mod receipts;
 mod reload;
+mod resources;
 mod rest;
 mod rows;
 mod shutdown;

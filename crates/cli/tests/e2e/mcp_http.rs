@@ -9,7 +9,7 @@ use crate::env::{Server, TestEnv, wait_for};
 use crate::http::{Answer, connect, request};
 use crate::mcp_stdio::meta;
 
-const BOTH: &str = "application/json, text/event-stream";
+pub(crate) const BOTH: &str = "application/json, text/event-stream";
 
 pub(crate) fn modern(server: &Server, method: &str, name: Option<&str>, params: Value) -> Answer {
     modern_with(server, method, name, params, meta())

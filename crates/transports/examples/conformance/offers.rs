@@ -3,6 +3,7 @@
 use countersign_contract::{
     BoxFuture, CallContext, Caller, Code, Content, Offers, Prompt, PromptArgument, PromptMessage, PromptText, Provider,
     Question, Questions, Rejection, Resource, ResourceBody, ResourceContents, ResourceTemplate, Subject, ToolError,
+    Watching,
 };
 use serde_json::{Map, Value, json};
 
@@ -49,6 +50,10 @@ impl Provider for Fixture {
         uri: &'a str,
     ) -> BoxFuture<'a, Result<Vec<ResourceContents>, ToolError>> {
         Box::pin(async move { Ok(vec![read(uri)?]) })
+    }
+
+    fn watch<'a>(&'a self, _caller: &'a Caller, uri: &'a str) -> BoxFuture<'a, Result<Watching, ToolError>> {
+        Box::pin(async move { read(uri).map(|_| Watching::default()).map_err(ToolError::from) })
     }
 
     fn prompts(&self, _caller: &Caller) -> Vec<Prompt> {

@@ -1,10 +1,9 @@
 //! The methods of MCP, each in a few lines: find out who asks, ask the gate or the provider, say it in MCP.
 
 use std::sync::{Arc, PoisonError};
-use std::time::Duration;
 
-use countersign_contract::{Client, Offers, Progress, ProgressUpdate, Severity, Wanted, Watch};
-use countersign_host::{Call, Change, NoAnswer};
+use countersign_contract::{Client, Offers, Progress, ProgressUpdate, Severity, Wanted};
+use countersign_host::{Call, NoAnswer};
 use rmcp::RoleServer;
 use rmcp::handler::server::ServerHandler;
 use rmcp::model::{
@@ -14,12 +13,11 @@ use rmcp::model::{
     ListPromptsRequestMethod, ListPromptsResult, ListResourceTemplatesRequestMethod, ListResourceTemplatesResult,
     ListResourcesRequestMethod, ListResourcesResult, ListToolsResult, PaginatedRequestParams,
     ProgressNotificationParam, ReadResourceRequestMethod, ReadResourceRequestParams, ReadResourceResponse,
-    ReadResourceResult, ResourceUpdatedNotificationParam, ServerConfig, SubscribeRequestParams, SubscriptionFilter,
-    SubscriptionsListenRequestMethod, Tool, UnsubscribeRequestParams,
+    ReadResourceResult, ServerConfig, SubscribeRequestParams, SubscriptionFilter, SubscriptionsListenRequestMethod,
+    Tool, UnsubscribeRequestParams,
 };
-use rmcp::service::{NotificationContext, Peer, RequestContext, ServiceError, SubscriptionContext};
-use serde_json::Value;
-use tokio::sync::broadcast::error::RecvError;
+use rmcp::service::{NotificationContext, Peer, RequestContext, SubscriptionContext};
+use serde_json::{Value, json};
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
@@ -33,9 +31,6 @@ const LIST_LIFETIME_MS: u64 = 60_000;
 
 /// Reports of progress that wait for a slow client; more are dropped, since the next one says it all.
 const PROGRESS_KEPT: usize = 16;
-
-/// How often to look whether a session is still there.
-const SESSION_LOOK: Duration = Duration::from_secs(30);
 
 /// No list of values to complete with may be longer, says the protocol.
 const MAX_COMPLETIONS: usize = 100;
@@ -222,19 +217,18 @@ impl ServerHandler for Endpoint {
         context: RequestContext<RoleServer>,
     ) -> Result<(), ErrorData> {
         self.offered::<rmcp::model::SubscribeRequestMethod>(|offers| offers.resource_updates)?;
-        self.shared.provider.watch(&self.caller(&context), &request.uri, Watch::Begins).await;
-        self.session.watched.lock().unwrap_or_else(PoisonError::into_inner).insert(request.uri);
-        Ok(())
+        let (provider, subject) = (&*self.shared.provider, json!({"uri": request.uri}));
+        let begun = self.session.watches.begin(provider, &self.caller(&context), request.uri).await;
+        begun.map_err(|error| translate::provider_error(error, &subject))
     }
 
     async fn unsubscribe(
         &self,
         request: UnsubscribeRequestParams,
-        context: RequestContext<RoleServer>,
+        _context: RequestContext<RoleServer>,
     ) -> Result<(), ErrorData> {
         self.offered::<rmcp::model::UnsubscribeRequestMethod>(|offers| offers.resource_updates)?;
-        self.shared.provider.watch(&self.caller(&context), &request.uri, Watch::Ends).await;
-        self.session.watched.lock().unwrap_or_else(PoisonError::into_inner).remove(&request.uri);
+        self.session.watches.end(&request.uri);
         Ok(())
     }
 
@@ -243,67 +237,15 @@ impl ServerHandler for Endpoint {
     }
 
     async fn listen(&self, subscription: SubscriptionContext) -> Result<(), ErrorData> {
-        let mut changes = self.shared.gate.changes().listen();
-        loop {
-            let change = tokio::select! {
-                () = subscription.cancelled() => return Ok(()),
-                () = self.shared.stopping.cancelled() => return Ok(()),
-                change = changes.recv() => change,
-            };
-            let sink = subscription.sink();
-            let told = match change {
-                Ok(Change::Tools) => sink.notify_tool_list_changed().await,
-                Ok(Change::Prompts) => sink.notify_prompt_list_changed().await,
-                Ok(Change::Resources) => sink.notify_resource_list_changed().await,
-                Ok(Change::Resource(uri)) => sink.notify_resource_updated(uri).await,
-                Err(RecvError::Lagged(_)) => continue,
-                Err(RecvError::Closed) => return Ok(()),
-            };
-            // What it did not ask for is not sent, which is not an error of ours.
-            let _ = told;
-        }
+        self.tell_listener(subscription).await
     }
 
     async fn on_initialized(&self, context: NotificationContext<RoleServer>) {
-        let mut changes = self.shared.gate.changes().listen();
-        while !context.peer.is_transport_closed() {
-            let change = tokio::select! {
-                () = self.shared.stopping.cancelled() => return,
-                // Nothing tells when the session is over.
-                () = tokio::time::sleep(SESSION_LOOK) => continue,
-                change = changes.recv() => change,
-            };
-            let told = match change {
-                Ok(change) => self.tell(&context.peer, change).await,
-                Err(RecvError::Lagged(_)) => Ok(()),
-                Err(RecvError::Closed) => return,
-            };
-            if told.is_err() {
-                return;
-            }
-        }
+        self.tell_session(context.peer);
     }
 }
 
 impl Endpoint {
-    /// In the legacy era a session is told of everything it declared no wish about, but resources one by one.
-    async fn tell(&self, peer: &Peer<RoleServer>, change: Change) -> Result<(), ServiceError> {
-        let offers = self.shared.provider.offers();
-        match change {
-            Change::Tools => peer.notify_tool_list_changed().await,
-            Change::Prompts if offers.prompts => peer.notify_prompt_list_changed().await,
-            Change::Resources if offers.resources => peer.notify_resource_list_changed().await,
-            Change::Resource(uri) if self.watches(&uri) => {
-                peer.notify_resource_updated(ResourceUpdatedNotificationParam::new(uri)).await
-            }
-            Change::Prompts | Change::Resources | Change::Resource(_) => Ok(()),
-        }
-    }
-
-    fn watches(&self, uri: &str) -> bool {
-        self.session.watched.lock().unwrap_or_else(PoisonError::into_inner).contains(uri)
-    }
-
     fn offered<M: ConstString>(&self, which: fn(&Offers) -> bool) -> Result<(), ErrorData> {
         if which(&self.shared.provider.offers()) { Ok(()) } else { Err(unknown_method(M::VALUE)) }
     }

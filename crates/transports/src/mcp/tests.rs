@@ -4,10 +4,11 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use countersign_contract::{
-    Access, AuditEntry, AuditEvent, AuditLog, AuditUnavailable, BoxFuture, CallContext, Caller, Durability, Effect,
-    NothingElse, ProgressUpdate, Question, Questions, Tool, ToolError, typed,
+    Access, AuditEntry, AuditEvent, AuditLog, AuditUnavailable, BoxFuture, CallContext, Caller, Code, Durability,
+    Effect, NothingElse, Offers, ProgressUpdate, Provider, Question, Questions, Rejection, Tool, ToolError, Watching,
+    typed,
 };
-use countersign_host::{Catalog, Gate, Metrics, NoApprover, Policy, Recorder};
+use countersign_host::{Catalog, Change, Gate, Metrics, NoApprover, Policy, Recorder};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
@@ -98,6 +99,10 @@ struct Bench {
 
 impl Bench {
     fn start() -> Self {
+        Self::beside(Arc::new(NothingElse))
+    }
+
+    fn beside(provider: Arc<dyn Provider>) -> Self {
         let (events, tasks) = (Arc::new(Events::default()), TaskTracker::new());
         let recorder = Recorder {
             metrics: Arc::new(Metrics::new()),
@@ -106,7 +111,7 @@ impl Bench {
             tasks: tasks.clone(),
         };
         let gate = Arc::new(Gate::new(catalog(), Policy::default(), Arc::new(NoApprover), recorder));
-        let mcp = Mcp::new(Arc::clone(&gate), Arc::new(NothingElse), &SealKey::generate());
+        let mcp = Mcp::new(Arc::clone(&gate), provider, &SealKey::generate());
         let (ours, theirs) = tokio::io::duplex(1024 * 1024);
         let (input, output) = tokio::io::split(ours);
         let caller = Arc::new(Caller { name: "test".into(), access: Access::All, approver: false });
@@ -131,6 +136,25 @@ impl Bench {
         self.send(json!({"jsonrpc": "2.0", "id": id, "method": "tools/call", "params": params})).await;
     }
 
+    async fn initialize(&mut self) {
+        let client =
+            json!({"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "t", "version": "1"}});
+        self.send(json!({"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": client})).await;
+        assert_eq!(self.next().await["result"]["protocolVersion"], "2025-06-18");
+        self.send(json!({"jsonrpc": "2.0", "method": "notifications/initialized"})).await;
+    }
+
+    async fn listen(&mut self, notifications: Value) {
+        let meta = json!({
+            "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+            "io.modelcontextprotocol/clientInfo": {"name": "test", "version": "1"},
+            "io.modelcontextprotocol/clientCapabilities": {},
+        });
+        let params = json!({"notifications": notifications, "_meta": meta});
+        self.send(json!({"jsonrpc": "2.0", "id": 1, "method": "subscriptions/listen", "params": params})).await;
+        assert_eq!(self.next().await["method"], "notifications/subscriptions/acknowledged");
+    }
+
     async fn next(&mut self) -> Value {
         let line = tokio::time::timeout(PATIENCE, self.lines.next_line()).await.unwrap().unwrap().unwrap();
         serde_json::from_str(&line).unwrap()
@@ -146,7 +170,7 @@ impl Bench {
     }
 }
 
-fn catalog() -> Catalog {
+pub(super) fn catalog() -> Catalog {
     Catalog::new(vec![typed(Work).unwrap(), typed(Ask).unwrap()]).unwrap()
 }
 
@@ -229,21 +253,9 @@ async fn a_question_goes_to_the_client_and_comes_back_sealed() {
 #[tokio::test]
 async fn clients_of_both_eras_hear_of_changes() {
     let mut modern = Bench::start();
-    let meta = json!({
-        "io.modelcontextprotocol/protocolVersion": "2026-07-28",
-        "io.modelcontextprotocol/clientInfo": {"name": "test", "version": "1"},
-        "io.modelcontextprotocol/clientCapabilities": {},
-    });
-    let params = json!({"notifications": {"toolsListChanged": true}, "_meta": meta});
-    modern.send(json!({"jsonrpc": "2.0", "id": 1, "method": "subscriptions/listen", "params": params})).await;
-    assert_eq!(modern.next().await["method"], "notifications/subscriptions/acknowledged");
-
+    modern.listen(json!({"toolsListChanged": true})).await;
     let mut legacy = Bench::start();
-    let client =
-        json!({"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "t", "version": "1"}});
-    legacy.send(json!({"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": client})).await;
-    assert_eq!(legacy.next().await["result"]["protocolVersion"], "2025-06-18");
-    legacy.send(json!({"jsonrpc": "2.0", "method": "notifications/initialized"})).await;
+    legacy.initialize().await;
     for bench in [&mut modern, &mut legacy] {
         // The listener is there a moment after the answer that says so.
         let changed = async {
@@ -259,4 +271,75 @@ async fn clients_of_both_eras_hear_of_changes() {
         let heard: Value = serde_json::from_str(&line).unwrap();
         assert_eq!(heard["method"], "notifications/tools/list_changed", "{heard}");
     }
+}
+
+/// Resources that anybody may watch but the one that is called `secret`. Who watches holds on to the `Arc`.
+#[derive(Default)]
+struct Watched(Arc<()>);
+
+impl Provider for Watched {
+    fn offers(&self) -> Offers {
+        Offers { resources: true, resource_updates: true, ..Offers::default() }
+    }
+
+    fn watch<'a>(&'a self, _caller: &'a Caller, uri: &'a str) -> BoxFuture<'a, Result<Watching, ToolError>> {
+        Box::pin(async move {
+            match uri {
+                "a:secret" => Err(Rejection::new(Code::NotFound, "Resource not found").into()),
+                _ => Ok(Watching::new(Arc::clone(&self.0))),
+            }
+        })
+    }
+}
+
+impl Watched {
+    async fn until(&self, count: usize) {
+        let watched = async {
+            while Arc::strong_count(&self.0) != count + 1 {
+                tokio::time::sleep(Duration::from_millis(5)).await;
+            }
+        };
+        tokio::time::timeout(PATIENCE, watched).await.unwrap();
+    }
+}
+
+#[tokio::test]
+async fn a_listener_watches_what_it_names_until_it_is_taken_back() {
+    let watched = Arc::new(Watched::default());
+    let mut bench = Bench::beside(Arc::clone(&watched) as _);
+    bench.listen(json!({"resourceSubscriptions": ["a:one", "a:secret", "a:two"]})).await;
+    watched.until(2).await;
+    for uri in ["a:other", "a:secret", "a:two"] {
+        bench.gate.changes().announce(Change::Resource(uri.to_owned()));
+    }
+    let heard = bench.next().await;
+    assert_eq!(heard["params"]["uri"], "a:two", "{heard}");
+    bench.send(json!({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": 1}})).await;
+    watched.until(0).await;
+}
+
+#[tokio::test]
+async fn a_session_watches_what_it_may_until_it_ends() {
+    let watched = Arc::new(Watched::default());
+    let mut bench = Bench::beside(Arc::clone(&watched) as _);
+    bench.initialize().await;
+    let ask = async |bench: &mut Bench, method: &str, uri: &str| {
+        bench.send(json!({"jsonrpc": "2.0", "id": 2, "method": method, "params": {"uri": uri}})).await;
+        bench.next().await["error"]["code"].as_i64()
+    };
+    assert_eq!(ask(&mut bench, "resources/subscribe", "a:secret").await, Some(-32002));
+    for _ in 0..2 {
+        assert_eq!(ask(&mut bench, "resources/subscribe", "a:one").await, None);
+    }
+    watched.until(1).await;
+    assert_eq!(ask(&mut bench, "resources/unsubscribe", "a:one").await, None);
+    watched.until(0).await;
+    for number in 0..257 {
+        let refused = ask(&mut bench, "resources/subscribe", &format!("a:{number}")).await;
+        assert_eq!(refused.is_some(), number == 256, "{number}");
+    }
+    watched.until(256).await;
+    let ended = bench.input;
+    drop((ended, bench.lines));
+    watched.until(0).await;
 }

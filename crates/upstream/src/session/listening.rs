@@ -1,8 +1,10 @@
 //! What comes from a server without being asked for, and asking for it.
 
+use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::Duration;
 
+use countersign_contract::BoxFuture;
 use serde_json::{Map, Value, json};
 use tokio::sync::mpsc;
 use tokio::time::Instant;
@@ -55,10 +57,10 @@ impl Listener for Ears {
             (Some("notifications/resources/updated"), _) => {
                 let uri = message.get("params").and_then(|params| params.get("uri")).and_then(Value::as_str);
                 if let Some(uri) = uri {
-                    // Those that are waiting say enough.
-                    drop(self.said.updated.try_send(uri.to_owned()));
+                    self.said.has_changed(uri.to_owned());
                 }
             }
+            (Some("notifications/subscriptions/acknowledged"), _) => self.said.acknowledged.notify_one(),
             (Some(method), _) if method.ends_with("/list_changed") => self.said.lists_changed.notify_one(),
             (Some(_), _) => {}
         }
@@ -113,40 +115,50 @@ pub(super) async fn reply(session: Weak<Inner>, mut replies: mpsc::Receiver<Mess
 
 /// In the modern era a server says nothing that it was not asked to say.
 pub(super) async fn subscribe(session: Weak<Inner>) {
-    let mut missed = false;
+    let Some(mut to_watch) = session.upgrade().map(|session| session.to_watch.subscribe()) else { return };
+    let (mut missed, mut watches) = (false, true);
+    // One that has been replaced goes on until the other has begun.
+    let mut replaced: Option<Listening> = None;
     loop {
         let Some(session) = session.upgrade() else { return };
+        let watched = to_watch.borrow_and_update().clone();
         if std::mem::take(&mut missed) {
             // Nobody heard what changed meanwhile, and who answers now may be another.
             session.said.lists_changed.notify_one();
-        }
-        let watched = session.watched.lock().unwrap_or_else(PoisonError::into_inner).clone();
-        let mut wanted = Map::new();
-        for (capability, key) in
-            [("tools", "toolsListChanged"), ("prompts", "promptsListChanged"), ("resources", "resourcesListChanged")]
-        {
-            if session.server["capabilities"][capability]["listChanged"] == true {
-                wanted.insert(key.to_owned(), true.into());
+            for uri in &watched {
+                session.said.has_changed(uri.clone());
             }
         }
-        if !watched.is_empty() {
-            wanted.insert("resourceSubscriptions".to_owned(), json!(watched));
-        }
+        let wanted = session.wanted(if watches { Some(&watched) } else { None });
         let ended = session.ended.clone();
         if wanted.is_empty() {
+            replaced = None;
+            session.told.send_replace(watched);
             tokio::select! {
-                () = session.watched_others.notified() => continue,
+                _ = to_watch.changed() => continue,
                 () = ended.cancelled() => return,
             }
         }
-        let params = Map::from_iter([("notifications".to_owned(), Value::Object(wanted))]);
-        let answer = tokio::select! {
-            answer = session.ask("subscriptions/listen", params, RENEWED_AFTER, Errand::default()) => answer,
-            () = session.watched_others.notified() => continue,
+        let mut listening = listen(Arc::clone(&session), wanted);
+        let answer = loop {
+            tokio::select! {
+                answer = &mut listening => break Some(answer),
+                () = session.said.acknowledged.notified() => {
+                    replaced = None;
+                    session.told.send_replace(watched.clone());
+                }
+                () = over(&mut replaced) => replaced = None,
+                _ = to_watch.changed() => break None,
+            }
         };
-        drop(session);
+        let Some(answer) = answer else {
+            replaced = Some(listening);
+            continue;
+        };
+        drop((listening, session));
         match answer {
-            // It does not know how.
+            // It does not know how to tell of resources, or at all.
+            Err(CallFailure::Refused { .. }) if watches && !watched.is_empty() => watches = false,
             Err(CallFailure::Refused { .. }) => return,
             Err(CallFailure::Link(_)) if ended.is_cancelled() => return,
             Ok(_) | Err(_) => missed = true,
@@ -155,6 +167,38 @@ pub(super) async fn subscribe(session: Weak<Inner>) {
             () = tokio::time::sleep(PAUSE) => {}
             () = ended.cancelled() => return,
         }
+    }
+}
+
+type Listening = BoxFuture<'static, Result<Value, CallFailure>>;
+
+fn listen(session: Arc<Inner>, wanted: Map<String, Value>) -> Listening {
+    let params = Map::from_iter([("notifications".to_owned(), Value::Object(wanted))]);
+    Box::pin(async move { session.ask("subscriptions/listen", params, RENEWED_AFTER, Errand::default()).await })
+}
+
+async fn over(listening: &mut Option<Listening>) {
+    match listening {
+        Some(listening) => drop(listening.await),
+        None => std::future::pending().await,
+    }
+}
+
+impl Inner {
+    /// What the server is to tell, of all that it can.
+    fn wanted(&self, watched: Option<&BTreeSet<String>>) -> Map<String, Value> {
+        let mut wanted = Map::new();
+        for (capability, key) in
+            [("tools", "toolsListChanged"), ("prompts", "promptsListChanged"), ("resources", "resourcesListChanged")]
+        {
+            if self.server["capabilities"][capability]["listChanged"] == true {
+                wanted.insert(key.to_owned(), true.into());
+            }
+        }
+        if let Some(watched) = watched.filter(|watched| !watched.is_empty()) {
+            wanted.insert("resourceSubscriptions".to_owned(), json!(watched));
+        }
+        wanted
     }
 }
 
@@ -171,7 +215,8 @@ mod tests {
 
     fn ears() -> Ears {
         let (updated, updates) = mpsc::channel(1);
-        let said = Arc::new(Said { lists_changed: Notify::new(), updated, updates: updates.into() });
+        let (lists_changed, acknowledged) = (Notify::new(), Notify::new());
+        let said = Arc::new(Said { lists_changed, updated, updates: updates.into(), acknowledged });
         let (replies, _) = mpsc::channel(1);
         Ears { waiting: Arc::default(), said, replies, flood: Flood::default().into() }
     }
