@@ -47,17 +47,27 @@ impl Fleet {
         fleet
     }
 
-    /// Those that are the same go on, the others end or begin.
+    /// Those that are the same go on, the others end or begin. Where only the rules are others, nothing is started anew: the
+    /// server's tools are judged again.
     pub fn replace(&self, specs: Vec<ServerSpec>) {
         let mut servers = self.servers();
         let mut old = std::mem::take(&mut *servers);
+        let mut others = false;
         for spec in specs {
-            match old.iter().position(|kept| *kept.line.spec() == spec) {
-                Some(index) => servers.push(old.swap_remove(index)),
+            let is_it = |kept: &Kept| *kept.line.name() == spec.name && kept.line.spec().reach == spec.reach;
+            match old.iter().position(is_it) {
+                Some(index) => {
+                    let kept = old.swap_remove(index);
+                    if *kept.line.spec() != spec {
+                        kept.line.judge_again_by(spec);
+                        others = true;
+                    }
+                    servers.push(kept);
+                }
                 None => servers.push(self.begin(spec)),
             }
         }
-        if !old.is_empty() {
+        if others || !old.is_empty() {
             for kept in &old {
                 kept.stop.cancel();
             }

@@ -1,19 +1,22 @@
-//! Keeps one server connected: finds out what it offers, notices when it goes, and brings it back, but not without end.
+//! Keeps one server connected: notices when it goes, and brings it back, but not without end.
+
+mod attending;
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use countersign_contract::{AnyTool, Code, Contract, Rejection, ToolError};
 use serde_json::Value;
-use tokio::sync::{broadcast, watch};
+use tokio::sync::{Notify, broadcast, watch};
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
-use crate::admission::{Judged, Level, Verdict, judge};
+use self::attending::attend;
+use crate::admission::{Judged, Level, Verdict};
 use crate::header_args;
-use crate::offered::{self, Offered};
-use crate::session::{CallFailure, Era, Session, Watched, connect};
+use crate::offered::Offered;
+use crate::session::{Era, Session, Watched};
 use crate::spec::{Reach, ServerName, ServerSpec};
 use crate::tool::UpstreamTool;
 
@@ -27,26 +30,23 @@ const FAILURES_MAX: u32 = 5;
 /// A connection that has lasted so long was a good one.
 const GOOD_AFTER: Duration = Duration::from_secs(30);
 
-const LIST_TIMEOUT: Duration = Duration::from_secs(20);
-
-const METHOD_NOT_FOUND: i64 = -32601;
-
-/// Between looking at a server's lists twice.
-const RELIST_PAUSE: Duration = Duration::from_millis(200);
-
 /// The way to a server, whether or not it is there at the moment.
 #[derive(Debug)]
 pub(crate) struct Line {
-    spec: ServerSpec,
+    name: ServerName,
     level: Level,
     state: Mutex<State>,
+    rules_changed: Notify,
     watched: Watched,
 }
 
-#[derive(Debug, Default)]
+#[derive(Debug)]
 struct State {
+    spec: Arc<ServerSpec>,
     session: Option<Session>,
     condition: Condition,
+    /// Whether what was judged is of this session, and by the rules that hold.
+    is_known: bool,
     judged: Vec<Judged>,
     offered: Arc<Offered>,
     error: Option<String>,
@@ -75,6 +75,7 @@ pub struct ServerReport {
     pub era: Option<Era>,
     /// As the server says of itself; nothing is checked.
     pub server_info: Option<Value>,
+    /// Why it is gone; or, of one that is there, what of it cannot be had.
     pub error: Option<String>,
     pub restarts: u32,
     /// How long it took to be connected and to list its tools.
@@ -120,23 +121,46 @@ impl Keeping {
 
 impl Line {
     pub(crate) fn new(spec: ServerSpec, level: Level) -> Self {
-        Self { spec, level, state: Mutex::default(), watched: Watched::default() }
+        let name = spec.name.clone();
+        let state = State {
+            spec: Arc::new(spec),
+            session: None,
+            condition: Condition::default(),
+            is_known: false,
+            judged: Vec::new(),
+            offered: Arc::default(),
+            error: None,
+            restarts: 0,
+            greeting: Duration::ZERO,
+            tried: false,
+        };
+        Self { name, level, state: state.into(), rules_changed: Notify::new(), watched: Watched::default() }
+    }
+
+    /// The same server, with other rules: what was judged by the old ones is gone at once.
+    pub(crate) fn judge_again_by(&self, spec: ServerSpec) {
+        let mut state = self.state();
+        state.spec = Arc::new(spec);
+        state.is_known = false;
+        state.judged = Vec::new();
+        state.offered = Arc::default();
+        self.rules_changed.notify_one();
     }
 
     pub(crate) fn level(&self) -> Level {
         self.level
     }
 
-    pub(crate) fn spec(&self) -> &ServerSpec {
-        &self.spec
+    pub(crate) fn spec(&self) -> Arc<ServerSpec> {
+        Arc::clone(&self.state().spec)
     }
 
     pub(crate) fn name(&self) -> &ServerName {
-        &self.spec.name
+        &self.name
     }
 
     pub(crate) fn connected(&self) -> Result<Session, ToolError> {
-        let error = || format!("The server `{}` is not connected", self.spec.name);
+        let error = || format!("The server `{}` is not connected", self.name);
         self.session().ok_or_else(|| Rejection::new(Code::Unavailable, error()).into())
     }
 
@@ -157,25 +181,26 @@ impl Line {
     }
 
     pub(crate) fn tools(self: &Arc<Self>) -> Vec<Arc<dyn AnyTool>> {
+        let state = self.state();
         let tool = |judged: &Judged| {
             let contract: Arc<Contract> = match &judged.verdict {
                 Verdict::Admitted { contract, .. } => Arc::clone(contract),
                 Verdict::Refused(_) | Verdict::LeftOut => return None,
             };
-            let headers = match &self.spec.reach {
+            let headers = match &state.spec.reach {
                 Reach::Http { .. } => header_args::find(contract.input.raw()).unwrap_or_default(),
                 Reach::Program { .. } => Vec::new(),
             };
             let tool = UpstreamTool { contract, own_name: judged.name.clone(), line: Arc::clone(self), headers };
             Some(Arc::new(tool) as Arc<dyn AnyTool>)
         };
-        self.state().judged.iter().filter_map(tool).collect()
+        state.judged.iter().filter_map(tool).collect()
     }
 
     pub(crate) fn report(&self) -> ServerReport {
         let state = self.state();
         ServerReport {
-            name: self.spec.name.clone(),
+            name: self.name.clone(),
             condition: state.condition,
             era: state.session.as_ref().map(Session::era),
             server_info: state.session.as_ref().map(|session| session.server_info().clone()),
@@ -189,11 +214,11 @@ impl Line {
 
 /// Until it is told to stop.
 pub(crate) async fn keep(line: Arc<Line>, keeping: Keeping) {
-    let (spec, mut failures, mut era) = (&line.spec, 0_u32, None);
+    let (mut failures, mut era) = (0_u32, None);
     loop {
         let begun = Instant::now();
         let outcome = tokio::select! {
-            outcome = attend(spec, &line, &keeping, &mut era) => outcome,
+            outcome = attend(&line, &keeping, &mut era) => outcome,
             () = keeping.stop.cancelled() => break,
         };
         let was_ready = line.session().is_some();
@@ -202,13 +227,14 @@ pub(crate) async fn keep(line: Arc<Line>, keeping: Keeping) {
         {
             let mut state = line.state();
             state.session = None;
+            state.is_known = false;
             state.restarts += 1;
             state.condition = if failures >= FAILURES_MAX { Condition::Down } else { Condition::Waiting };
-            state.error = Some(outcome.to_string());
+            state.error = Some(outcome.clone());
         }
         keeping.note_attempt(&line);
         keeping.announce(Event::Condition);
-        tracing::warn!(server = %spec.name, error = %outcome, ?pause, failures, "an upstream server is gone");
+        tracing::warn!(server = %line.name, error = outcome, ?pause, failures, "an upstream server is gone");
         tokio::select! {
             () = tokio::time::sleep(pause) => {}
             () = keeping.stop.cancelled() => break,
@@ -218,91 +244,6 @@ pub(crate) async fn keep(line: Arc<Line>, keeping: Keeping) {
     let session = line.state().session.take();
     if let Some(session) = session {
         session.close();
-    }
-}
-
-/// Connects and stays; answers why it is over.
-async fn attend(spec: &ServerSpec, line: &Arc<Line>, keeping: &Keeping, era: &mut Option<Era>) -> CallFailure {
-    let begun = Instant::now();
-    let session = match connect(spec, *era, &keeping.tasks).await {
-        Ok(session) => session,
-        Err(failure) => {
-            // It may have been replaced by another version.
-            *era = None;
-            return failure;
-        }
-    };
-    // Whoever still asks something holds on to it.
-    let _closing = session.close_at_last();
-    *era = Some(session.era());
-    session.follow(line.watched(), &keeping.tasks);
-    loop {
-        let listed = async {
-            let tools = match session.list("tools/list", "tools", LIST_TIMEOUT).await {
-                // Some have tools without saying so.
-                Err(CallFailure::Refused { code: METHOD_NOT_FOUND, .. }) if !session.declares("tools") => Vec::new(),
-                tools => tools?,
-            };
-            Ok((tools, offered::list(spec, &session, LIST_TIMEOUT).await?))
-        };
-        let (tools, offered) = match listed.await {
-            Ok(listed) => listed,
-            Err(failure) => return failure,
-        };
-        // A long list takes its time, and nobody else should have to wait for it.
-        let (judged_by, level) = (spec.clone(), keeping.level);
-        match tokio::task::spawn_blocking(move || judge(&judged_by, level, &tools)).await {
-            Ok(judged) => take(line, keeping, &session, judged, offered, begun.elapsed()),
-            Err(_) => return CallFailure::Garbled("a list of tools that cannot be judged"),
-        }
-        loop {
-            tokio::select! {
-                () = session.lists_changed() => break,
-                uri = session.updated() => keeping.announce(Event::Resource(spec.uri_here(&uri))),
-                why = session.ended() => return why,
-            }
-        }
-        // A server that never stops saying so is not asked without a pause.
-        tokio::time::sleep(RELIST_PAUSE).await;
-    }
-}
-
-fn take(line: &Arc<Line>, keeping: &Keeping, session: &Session, judged: Vec<Judged>, offered: Offered, took: Duration) {
-    let spec = &line.spec;
-    let known: Vec<_> = line.state().judged.iter().map(|tool| tool.digest).collect();
-    for tool in judged.iter().filter(|tool| !known.contains(&tool.digest)) {
-        if let Verdict::Refused(reasons) = &tool.verdict {
-            let reasons: Vec<_> = reasons.iter().map(ToString::to_string).collect();
-            let name = countersign_contract::visible(&tool.name);
-            tracing::warn!(server = %spec.name, tool = &*name, reasons = reasons.join("; "), "a tool is refused");
-        }
-    }
-    let (was, is, before) = {
-        let mut state = line.state();
-        let was: Vec<_> = state.judged.iter().map(|tool| tool.digest).collect();
-        let is: Vec<_> = judged.iter().map(|tool| tool.digest).collect();
-        let first = state.session.is_none();
-        state.session = Some(session.clone());
-        state.condition = Condition::Ready;
-        state.error = None;
-        state.judged = judged;
-        if first {
-            state.greeting = took;
-        }
-        (was, is, std::mem::replace(&mut state.offered, Arc::new(offered)))
-    };
-    let offered = line.offered();
-    tracing::info!(server = %spec.name, tools = is.len(), "an upstream server is connected");
-    keeping.note_attempt(line);
-    keeping.announce(Event::Condition);
-    if was != is {
-        keeping.announce(Event::Tools);
-    }
-    if before.prompts != offered.prompts {
-        keeping.announce(Event::Prompts);
-    }
-    if (&before.resources, &before.templates) != (&offered.resources, &offered.templates) {
-        keeping.announce(Event::Resources);
     }
 }
 

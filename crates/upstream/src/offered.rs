@@ -33,31 +33,43 @@ pub(crate) struct Offered {
     pub(crate) completes: bool,
 }
 
-/// Everything that the server has, as it is called here.
-pub(crate) async fn list(spec: &ServerSpec, session: &Session, within: Duration) -> Result<Offered, CallFailure> {
-    let mut offered = Offered { completes: session.declares("completions"), ..Offered::default() };
-    if session.declares("resources") {
-        let resources = session.list("resources/list", "resources", within).await?;
-        offered.resources = read_all(spec, resources, |resource: &mut Resource| {
-            resource.uri = spec.uri_here(&resource.uri);
-            resource.name = spec.prefixed(&resource.name);
-            resource.uri.len() <= URI_MAX
-        });
-        let templates = session.list("resources/templates/list", "resourceTemplates", within).await;
-        offered.templates = read_all(spec, optional(templates)?, |template: &mut ResourceTemplate| {
-            template.uri_template = spec.uri_here(&template.uri_template);
-            template.name = spec.prefixed(&template.name);
-            template.uri_template.len() <= URI_MAX
-        });
+/// Each list by itself: one that cannot be had hides no other.
+pub(crate) struct Listed {
+    pub(crate) resources: Result<Vec<Resource>, CallFailure>,
+    pub(crate) templates: Result<Vec<ResourceTemplate>, CallFailure>,
+    pub(crate) prompts: Result<Vec<Prompt>, CallFailure>,
+}
+
+/// Everything that the server says it has beside tools, as it is called here.
+pub(crate) async fn list(spec: &ServerSpec, session: &Session, within: Duration) -> Listed {
+    let items = async |capability, method, key| match session.declares(capability) {
+        true => session.list(method, key, within).await,
+        false => Ok(Vec::new()),
+    };
+    let (resources, templates, prompts) = tokio::join!(
+        items("resources", "resources/list", "resources"),
+        items("resources", "resources/templates/list", "resourceTemplates"),
+        items("prompts", "prompts/list", "prompts"),
+    );
+    let resource = |resource: &mut Resource| {
+        resource.uri = spec.uri_here(&resource.uri);
+        resource.name = spec.prefixed(&resource.name);
+        resource.uri.len() <= URI_MAX
+    };
+    let template = |template: &mut ResourceTemplate| {
+        template.uri_template = spec.uri_here(&template.uri_template);
+        template.name = spec.prefixed(&template.name);
+        template.uri_template.len() <= URI_MAX
+    };
+    let prompt = |prompt: &mut Prompt| {
+        prompt.name = spec.prefixed(&prompt.name);
+        prompt.name.parse::<ToolName>().is_ok()
+    };
+    Listed {
+        resources: resources.map(|items| read_all(spec, items, resource)),
+        templates: optional(templates).map(|items| read_all(spec, items, template)),
+        prompts: prompts.map(|items| read_all(spec, items, prompt)),
     }
-    if session.declares("prompts") {
-        let prompts = session.list("prompts/list", "prompts", within).await?;
-        offered.prompts = read_all(spec, prompts, |prompt: &mut Prompt| {
-            prompt.name = spec.prefixed(&prompt.name);
-            prompt.name.parse::<ToolName>().is_ok()
-        });
-    }
-    Ok(offered)
 }
 
 /// Not every server that has resources knows what a template is.
@@ -71,13 +83,15 @@ fn optional(listed: Result<Vec<Value>, CallFailure>) -> Result<Vec<Value>, CallF
 fn read_all<T: DeserializeOwned>(spec: &ServerSpec, items: Vec<Value>, name: impl Fn(&mut T) -> bool) -> Vec<T> {
     let read = |mut item: Value| {
         texts::clean(&mut item);
-        let read = serde_json::from_value(item).ok().and_then(|mut item| name(&mut item).then_some(item));
-        if read.is_none() {
-            tracing::warn!(server = %spec.name, "a resource or a prompt is left out: it has no usable name");
-        }
-        read
+        serde_json::from_value(item).ok().and_then(|mut item| name(&mut item).then_some(item))
     };
-    items.into_iter().filter_map(read).collect()
+    let count = items.len();
+    let read: Vec<T> = items.into_iter().filter_map(read).collect();
+    if read.len() < count {
+        let left_out = count - read.len();
+        tracing::warn!(server = %spec.name, left_out, "resources or prompts without a usable name are left out");
+    }
+    read
 }
 
 pub(crate) async fn read(

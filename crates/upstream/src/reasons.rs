@@ -64,7 +64,8 @@ pub enum ReasonKind {
 
 impl Reason {
     pub(crate) fn undeclared(names: &[&str]) -> Self {
-        let mut shown: Vec<String> = names.iter().take(NAMES_MAX).map(|name| texts::cleaned(&shortened(name))).collect();
+        let mut shown: Vec<String> =
+            names.iter().take(NAMES_MAX).map(|name| texts::cleaned(&shortened(name))).collect();
         if names.len() > NAMES_MAX {
             shown.push(format!("and {} more", names.len() - NAMES_MAX));
         }

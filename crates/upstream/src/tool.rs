@@ -105,7 +105,8 @@ impl UpstreamTool {
     fn shown(&self, blocks: Vec<Value>, kinds: &[&str]) -> Vec<Content> {
         let known = |block: &Value| kinds.iter().any(|kind| block["type"] == *kind);
         let wanted = blocks.into_iter().filter(known);
-        wanted.filter_map(|block| passed_on(self.line.spec(), block)).collect()
+        let spec = self.line.spec();
+        wanted.filter_map(|block| passed_on(&spec, block)).collect()
     }
 }
 

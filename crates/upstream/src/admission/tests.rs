@@ -117,7 +117,8 @@ fn long_names_are_cut_where_they_are_only_reported() {
     let long = "x".repeat(100_000);
     let required: Vec<String> = (0..1000).map(|n| format!("{n}{long}")).collect();
     let input = json!({"type": "object", "properties": {}, "required": &required[..5]});
-    let many = json!({"type": "object", "properties": {}, "required": (0..1000).map(|n| n.to_string()).collect::<Vec<_>>()});
+    let many =
+        json!({"type": "object", "properties": {}, "required": (0..1000).map(|n| n.to_string()).collect::<Vec<_>>()});
     for tool in [
         json!({"name": long}),
         json!({"name": "a", "inputSchema": input}),
@@ -126,7 +127,8 @@ fn long_names_are_cut_where_they_are_only_reported() {
     ] {
         let judged = judge(&spec(), Level::Strict, &[with(&tool)]).remove(0);
         let Verdict::Refused(reasons) = &judged.verdict else { panic!("{judged:?}") };
-        let said: usize = reasons.iter().map(|reason| reason.to_string().len() + reason.remedy(&judged.name).len()).sum();
+        let said: usize =
+            reasons.iter().map(|reason| reason.to_string().len() + reason.remedy(&judged.name).len()).sum();
         assert!(judged.name.chars().count() <= 129 && said < 3000, "{} {said} {reasons:?}", judged.name.len());
     }
 }

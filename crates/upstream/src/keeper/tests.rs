@@ -1,3 +1,5 @@
+mod lists;
+
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 use std::sync::Arc;
@@ -53,10 +55,13 @@ fn fleet(toy: &Toy) -> Fleet {
     Fleet::start(vec![ServerSpec::new("toy".parse().unwrap(), reach)], Level::Strict)
 }
 
+fn caller() -> Caller {
+    Caller { name: "ann".into(), access: Access::All, approver: false }
+}
+
 async fn call(fleet: &Fleet) -> Result<Output, ToolError> {
-    let caller = Caller { name: "ann".into(), access: Access::All, approver: false };
     let (cancelled, progress) = (CancellationToken::new(), Progress::default());
-    let ctx = CallContext::new(Arc::new(caller), PATIENCE, cancelled, progress, Client::default());
+    let ctx = CallContext::new(Arc::new(caller()), PATIENCE, cancelled, progress, Client::default());
     fleet.tools()[0].call_json(&ctx, json!({})).await
 }
 

@@ -1,0 +1,246 @@
+//! One connection from its greeting to its end: what the server offers is looked at when it is there, and again
+//! whenever it says that something changed.
+
+use std::collections::HashSet;
+use std::sync::Arc;
+use std::time::Duration;
+
+use countersign_contract::visible;
+use tokio::time::Instant;
+
+use super::{Condition, Event, Keeping, Line};
+use crate::admission::{Judged, Verdict, judge};
+use crate::offered::{self, Offered};
+use crate::session::{CallFailure, Era, Session, connect};
+use crate::spec::{ServerName, ServerSpec};
+
+const LIST_TIMEOUT: Duration = Duration::from_secs(20);
+
+/// For what is not needed to call tools.
+const OTHERS_TIMEOUT: Duration = Duration::from_secs(10);
+
+const METHOD_NOT_FOUND: i64 = -32601;
+
+/// Between looking at a server's lists twice: a server that never stops saying that they changed is asked less and less.
+const SHORTEST_PAUSE: Duration = Duration::from_millis(200);
+const LONGEST_PAUSE: Duration = Duration::from_secs(5);
+
+/// Before a list that could not be had is asked for again, at first and at last.
+const FIRST_RETRY: Duration = Duration::from_secs(1);
+const LAST_RETRY: Duration = Duration::from_mins(1);
+
+/// Refused tools that get a line of the log each, in a minute.
+const TOLD_MAX: usize = 20;
+const MINUTE: Duration = Duration::from_mins(1);
+
+/// Connects and stays; answers why it is over.
+pub(super) async fn attend(line: &Arc<Line>, keeping: &Keeping, era: &mut Option<Era>) -> String {
+    let begun = Instant::now();
+    let session = match connect(&line.spec(), *era, &keeping.tasks).await {
+        Ok(session) => session,
+        Err(failure) => {
+            // It may have been replaced by another version.
+            *era = None;
+            return failure.to_string();
+        }
+    };
+    // Whoever still asks something holds on to it.
+    let _closing = session.close_at_last();
+    *era = Some(session.era());
+    session.follow(line.watched(), &keeping.tasks);
+    let attention = Attention { line, keeping, session: &session, begun, told: Told::default() };
+    let mut looking = std::pin::pin!(attention.look());
+    loop {
+        tokio::select! {
+            biased;
+            why = session.ended() => return why.to_string(),
+            failure = &mut looking => return format!("its tools cannot be listed: {failure}"),
+            uri = session.updated() => keeping.announce(Event::Resource(line.spec().uri_here(&uri))),
+        }
+    }
+}
+
+struct Attention<'a> {
+    line: &'a Arc<Line>,
+    keeping: &'a Keeping,
+    session: &'a Session,
+    begun: Instant,
+    told: Told,
+}
+
+impl Attention<'_> {
+    /// Looks at all lists again and again. Only without a first list of tools there is nothing to stay for; later, what was
+    /// known stays until there is better.
+    async fn look(mut self) -> CallFailure {
+        let (mut pause, mut retry) = (SHORTEST_PAUSE, FIRST_RETRY);
+        loop {
+            let (spec, mut failed) = (self.line.spec(), Vec::new());
+            match self.tools(&spec).await {
+                Ok(judged) => self.take(&spec, judged),
+                Err(failure) if !self.line.state().is_known => return failure,
+                Err(failure) => failed.push(format!("its tools cannot be listed again: {failure}")),
+            }
+            self.look_at_others(&spec, &mut failed).await;
+            self.note(&failed);
+            retry = if failed.is_empty() { FIRST_RETRY } else { (retry * 2).min(LAST_RETRY) };
+            let waiting = Instant::now();
+            tokio::select! {
+                () = self.line.rules_changed.notified() => continue,
+                () = self.session.lists_changed() => {}
+                () = tokio::time::sleep(retry), if !failed.is_empty() => {}
+            }
+            pause = if waiting.elapsed() > pause { SHORTEST_PAUSE } else { (pause * 2).min(LONGEST_PAUSE) };
+            tokio::time::sleep(pause).await;
+        }
+    }
+
+    async fn tools(&self, spec: &Arc<ServerSpec>) -> Result<Vec<Judged>, CallFailure> {
+        let tools = match self.session.list("tools/list", "tools", LIST_TIMEOUT).await {
+            // Some have tools without saying so.
+            Err(CallFailure::Refused { code: METHOD_NOT_FOUND, .. }) if !self.session.declares("tools") => Vec::new(),
+            tools => tools?,
+        };
+        // A long list takes its time, and nobody else should have to wait for it.
+        let (spec, level) = (Arc::clone(spec), self.keeping.level);
+        let judged = tokio::task::spawn_blocking(move || judge(&spec, level, &tools)).await;
+        judged.map_err(|_| CallFailure::Garbled("a list of tools that cannot be judged"))
+    }
+
+    fn take(&mut self, judged_by: &Arc<ServerSpec>, judged: Vec<Judged>) {
+        let count = judged.len();
+        let (before, first) = {
+            let mut state = self.line.state();
+            if !Arc::ptr_eq(&state.spec, judged_by) {
+                return;
+            }
+            state.is_known = true;
+            let first = state.session.is_none();
+            if first {
+                state.session = Some(self.session.clone());
+                state.condition = Condition::Ready;
+                state.error = None;
+                state.greeting = self.begun.elapsed();
+            }
+            (std::mem::replace(&mut state.judged, judged.clone()), first)
+        };
+        let known: HashSet<_> = before.iter().map(|tool| tool.digest).collect();
+        self.told.tell(self.line.name(), judged.iter().filter(|tool| !known.contains(&tool.digest)));
+        if first {
+            tracing::info!(server = %self.line.name(), tools = count, "an upstream server is connected");
+            self.keeping.announce(Event::Condition);
+        }
+        let differs = |(was, is): (&Judged, &Judged)| was.digest != is.digest;
+        if before.len() != count || before.iter().zip(&judged).any(differs) {
+            self.keeping.announce(Event::Tools);
+        }
+    }
+
+    /// A server whose prompts cannot be had still has its tools.
+    async fn look_at_others(&self, spec: &Arc<ServerSpec>, failed: &mut Vec<String>) {
+        let listed = offered::list(spec, self.session, OTHERS_TIMEOUT).await;
+        let before = self.line.offered();
+        let mut known =
+            |what: &str, failure: &CallFailure| failed.push(format!("its {what} cannot be listed: {failure}"));
+        let offered = Offered {
+            resources: listed.resources.unwrap_or_else(|failure| {
+                known("resources", &failure);
+                before.resources.clone()
+            }),
+            templates: listed.templates.unwrap_or_else(|failure| {
+                known("resource templates", &failure);
+                before.templates.clone()
+            }),
+            prompts: listed.prompts.unwrap_or_else(|failure| {
+                known("prompts", &failure);
+                before.prompts.clone()
+            }),
+            completes: self.session.declares("completions"),
+        };
+        let offered = Arc::new(offered);
+        {
+            let mut state = self.line.state();
+            if !Arc::ptr_eq(&state.spec, spec) {
+                return;
+            }
+            state.offered = Arc::clone(&offered);
+        }
+        if before.prompts != offered.prompts {
+            self.keeping.announce(Event::Prompts);
+        }
+        if (&before.resources, &before.templates) != (&offered.resources, &offered.templates) {
+            self.keeping.announce(Event::Resources);
+        }
+    }
+
+    fn note(&self, failed: &[String]) {
+        let error = (!failed.is_empty()).then(|| failed.join("; "));
+        let before = std::mem::replace(&mut self.line.state().error, error.clone());
+        if let Some(error) = error.filter(|error| before.as_ref() != Some(error)) {
+            tracing::warn!(server = %self.line.name(), error, "not all that a server has is known");
+        }
+        self.keeping.note_attempt(self.line);
+        self.keeping.announce(Event::Condition);
+    }
+}
+
+/// How much was said of refused tools lately: a server must not fill the log with the names of its tools.
+struct Told {
+    since: Instant,
+    lines: usize,
+}
+
+impl Default for Told {
+    fn default() -> Self {
+        Self { since: Instant::now(), lines: 0 }
+    }
+}
+
+impl Told {
+    fn tell<'j>(&mut self, server: &ServerName, news: impl Iterator<Item = &'j Judged>) {
+        if self.since.elapsed() >= MINUTE {
+            *self = Self::default();
+        }
+        let mut untold = 0;
+        for tool in news {
+            let Verdict::Refused(reasons) = &tool.verdict else { continue };
+            if self.lines >= TOLD_MAX {
+                untold += 1;
+                continue;
+            }
+            self.lines += 1;
+            let reasons: Vec<_> = reasons.iter().map(ToString::to_string).collect();
+            let name = visible(&tool.name);
+            tracing::warn!(%server, tool = &*name, reasons = reasons.join("; "), "a tool is refused");
+        }
+        // Once, whatever comes after it.
+        if untold > 0 && self.lines == TOLD_MAX {
+            self.lines += 1;
+            tracing::warn!(%server, tools = untold, "more tools are refused; `countersign check` names them");
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use countersign_contract::Digest;
+
+    use super::{TOLD_MAX, Told};
+    use crate::admission::{Judged, Verdict};
+    use crate::reasons::Reason;
+
+    #[test]
+    fn the_log_is_not_filled_with_refusals() {
+        let refused = Judged {
+            name: "a".to_owned(),
+            digest: Digest::of_bytes(b"a"),
+            verdict: Verdict::Refused(vec![Reason::NoDescription]),
+        };
+        let (mut told, server) = (Told::default(), "s".parse().unwrap());
+        told.tell(&server, vec![&refused; 3].into_iter());
+        assert_eq!(told.lines, 3);
+        for _ in 0..3 {
+            told.tell(&server, vec![&refused; 1000].into_iter());
+            assert_eq!(told.lines, TOLD_MAX + 1);
+        }
+    }
+}
