@@ -4,6 +4,7 @@
 //! Asked once, for calls that change something. The rules are signs in the words and no grammar; in doubt nothing is
 //! changed, since a question can be put again and a deletion cannot be taken back.
 
+mod marked;
 mod reading;
 mod several;
 
@@ -11,6 +12,8 @@ mod several;
 mod tests;
 
 use std::ops::Range;
+
+use countersign_contract::Effect;
 
 use self::reading::Reading;
 use super::Ranked;
@@ -26,6 +29,8 @@ pub(super) enum Forbidden {
     /// What the tool does is to be undone.
     Undone,
     AskedAbout,
+    /// The same, by somebody who would do it: nothing that only reads is an answer.
+    Proposed,
     Several,
 }
 
@@ -35,7 +40,7 @@ impl Forbidden {
             Self::Denied => format!("The question says what not to do, and `{tool}` would do it."),
             Self::Excepted => format!("The question makes an exception, and `{tool}` cannot leave anything out."),
             Self::Undone => format!("The question asks to undo something, and `{tool}` would do it."),
-            Self::AskedAbout => {
+            Self::AskedAbout | Self::Proposed => {
                 format!("The question asks about a change and not for one, and `{tool}` would make it.")
             }
             Self::Several => format!("The question names several things, and `{tool}` takes one in a call."),
@@ -46,7 +51,7 @@ impl Forbidden {
     pub(super) fn may_be_looked_up(self) -> bool {
         match self {
             Self::AskedAbout => true,
-            Self::Denied | Self::Excepted | Self::Undone | Self::Several => false,
+            Self::Denied | Self::Excepted | Self::Undone | Self::Proposed | Self::Several => false,
         }
     }
 }
@@ -62,7 +67,7 @@ pub(super) fn forbidden(question: &Question, ranked: &Ranked<'_>) -> Option<Forb
     let denial = reading.sentences.iter().find_map(|sentence| denial(sentence, ranked.tool.deeds));
     denial
         .or_else(|| denies_another(&reading).then_some(Forbidden::Denied))
-        .or_else(|| asks_about(&reading, ranked.tool.deeds).then_some(Forbidden::AskedAbout))
+        .or_else(|| asked_about(question, &reading, ranked))
         .or_else(|| several::names_several(question, &reading, ranked).then_some(Forbidden::Several))
 }
 
@@ -121,14 +126,38 @@ fn asks_to_undo(sentence: &str, deeds: Deeds) -> bool {
 
 static DEED: Pattern = Pattern::new(r"\b(?:DO|DONE|DOING|DOES)\b");
 
+fn asked_about(question: &Question, reading: &Reading<'_>, ranked: &Ranked<'_>) -> Option<Forbidden> {
+    static PROPOSED: Pattern =
+        Pattern::new(r" (?:can|could|may|might|shall|should)(?: not)? (?:i|we) (?:[^, ]+ )*?DO ");
+    static PAST: Pattern = Pattern::new(r"^ (?:(?:who|why|when|where|how) )?(?:was|were|did|has|had|have|DONE) ");
+    let tool = ranked.tool;
+    // "can I add a task: …" is how some ask for it. What only adds can be taken back.
+    let only_adds = tool.deeds.changing().is_only(Deed::Create) && tool.effect != Effect::Destroys;
+    let leave = if only_adds && marked::gives_text(question, ranked) { Leave::Asks } else { Leave::AsksAbout };
+    if !asks_about(reading, tool.deeds, leave) {
+        return None;
+    }
+    let has = |pattern: &Pattern| reading.sentences.iter().any(|sentence| pattern.is_match(sentence));
+    // "did I add a task called …" is answered by what there is.
+    let is_proposed = has(&PROPOSED) || marked::says_text(question, ranked) && !has(&PAST);
+    Some(if is_proposed { Forbidden::Proposed } else { Forbidden::AskedAbout })
+}
+
+/// What "can I" does.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Leave {
+    Asks,
+    AsksAbout,
+}
+
 /// There is a deed of the tool within what is only spoken about, and none elsewhere.
-fn asks_about(reading: &Reading<'_>, deeds: Deeds) -> bool {
+fn asks_about(reading: &Reading<'_>, deeds: Deeds, leave: Leave) -> bool {
     if deeds.changing().is_empty() {
         return false;
     }
     let (mut asked_about, mut asked_for, mut asks) = (false, false, false);
     for sentence in &reading.sentences {
-        let framed = framed(sentence, deeds);
+        let framed = framed(sentence, deeds, leave);
         for deed in DEED.find_iter(sentence) {
             let is_framed = framed.iter().any(|frame| frame.contains(&deed.start()));
             asked_about |= is_framed;
@@ -151,12 +180,13 @@ static LOOKS: Pattern = Pattern::new(concat!(
 ));
 
 /// Where a sentence speaks about things: from a question word or "should I" until it turns to a request.
-fn framed(sentence: &str, deeds: Deeds) -> Vec<Range<usize>> {
+fn framed(sentence: &str, deeds: Deeds, leave: Leave) -> Vec<Range<usize>> {
     static MODAL: Pattern = Pattern::new(concat!(
         r"^ (?:(?:please|hi|hello|hey|ok|okay|so|well|and|but|also|now|or|,|just|then|um|wait|quick question) )*",
         r"(?:(?:should|shall|may|must|might|ought|would|will)(?: not)? ([^ ]+)|(?:can|could)(?: not)? (?:i|we|they|he|she|one)|",
         r"(?:would|could|will) you (?:say|recommend|advise|suggest|have|ever|be DOING)) "
     ));
+    static LEAVE: Pattern = Pattern::new(r"(?:can|could) (?:i|we) $");
     static EMBEDDED: Pattern = Pattern::new(concat!(
         r" (?:tell|know|explain|wonder|wondering|show|see|find out|describe|understand|ask|learn|sure|curious|remember|idea|",
         r"say|teach|check|verify|confirm|look up) (?:[^, ]+ ){0,4}?",
@@ -173,6 +203,9 @@ fn framed(sentence: &str, deeds: Deeds) -> Vec<Range<usize>> {
         r"(?:(?:already|just|never|been) )*DONE "
     ));
     let modal = MODAL.captures(sentence).filter(|found| {
+        if leave == Leave::Asks && LEAVE.is_match(&found[0]) {
+            return false;
+        }
         let requested = ["you", "u", "ya", "someone", "somebody", "anyone", "anybody", "kindly", "please"];
         found.get(1).is_none_or(|subject| !requested.contains(&subject.as_str()))
     });

@@ -56,6 +56,28 @@ fn refusals_say_why_and_what_is_near() {
     assert!(best["score"].is_number() && best["parts"]["meaning"].is_number(), "{best}");
 }
 
+/// A list of tasks would look like an answer, and nothing would have been done.
+#[test]
+fn what_sounds_like_a_request_to_add_is_done_or_refused() {
+    let env = TestEnv::new();
+    for question in
+        ["can I add a task: buy milk", "could I add a task called buy milk", "can we add a task to buy milk?"]
+    {
+        let answer = ask(&env, &[question]);
+        assert_eq!((&answer["plan"]["tool"], &answer["ok"]), (&json!("add_task"), &json!(true)), "{answer}");
+        assert_eq!(answer["result"]["data"]["title"], "buy milk", "{answer}");
+    }
+    for question in [
+        "can I delete task 1?",
+        "can I add a due date to a task?",
+        "should I add a task: buy milk?",
+        "how can I add a task called buy milk?",
+    ] {
+        let answer = ask(&env, &[question]);
+        assert_eq!((&answer["ok"], answer["refusal"].is_object()), (&json!(false), true), "{question}: {answer}");
+    }
+}
+
 #[test]
 fn callers_ask_within_what_they_may_use() {
     let config = json!({"auth": {"tokens": [

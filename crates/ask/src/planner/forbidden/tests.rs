@@ -110,6 +110,10 @@ async fn what_is_asked_for_is_done() {
         ("nobody will ever do task 72, so delete it", "delete_task", json!({"task_id": 72})),
         ("why is task 5 still there? delete it", "delete_task", json!({"task_id": 5})),
         ("don't forget to buy milk", "add_task", json!({"title": "buy milk"})),
+        ("can I add a task: buy milk", "add_task", json!({"title": "buy milk"})),
+        ("could I add a task called buy milk", "add_task", json!({"title": "buy milk"})),
+        ("hi, can we add a task named 'Buy milk'?", "add_task", json!({"title": "Buy milk"})),
+        ("could we add a task to buy milk?", "add_task", json!({"title": "buy milk"})),
         ("how about deleting task 3", "delete_task", json!({"task_id": 3})),
         ("I finished task 3", "complete_task", json!({"task_id": 3})),
         ("task 5 is done", "complete_task", json!({"task_id": 5})),
@@ -142,6 +146,31 @@ async fn what_is_asked_for_is_done() {
         }
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+#[tokio::test]
+async fn nothing_is_read_instead_of_a_text_that_is_to_be_written() {
+    let planner = planner().await;
+    let mut wrong = Vec::new();
+    for question in [
+        "should I add a task: buy milk?",
+        "may I add a task called Buy milk?",
+        "when can I add a task: buy milk",
+        "why can't I add a task called \"Buy milk\"?",
+        "is it safe to add a task named 'Buy milk'?",
+        "would it hurt to add a task saying buy milk?",
+        "can I add a task?",
+        "can I add a due date to a task?",
+        "can I delete the task called \"Buy milk\"?",
+    ] {
+        let choice = planner.plan(question, date(2026, 11, 16)).await.unwrap().choice;
+        if !matches!(choice, Choice::Nothing { .. }) {
+            wrong.push(format!("{question}: {choice:?}"));
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+    let before = planner.plan("did I add a task called \"Buy milk\"?", date(2026, 11, 16)).await.unwrap().choice;
+    assert!(matches!(&before, Choice::Call { tool, .. } if tool == "list_tasks"), "{before:?}");
 }
 
 async fn planner() -> Planner {
