@@ -225,12 +225,13 @@ impl Contract {
     /// Refuses arguments that break the input schema, in the document's own words where it has some.
     pub fn check_arguments(&self, arguments: &Value) -> Result<(), Rejection> {
         let mut mistakes = self.input.mistakes(arguments);
-        if let Some(origin) = &self.from_server {
-            let undeclared = origin.undeclared(arguments).into_iter();
-            mistakes.extend(
-                undeclared.filter(|new| mistakes.iter().all(|known| known.path != new.path)).collect::<Vec<_>>(),
-            );
-        }
+        let further = match &self.from_server {
+            Some(origin) => origin.undeclared(arguments),
+            // How a server reads a number is up to it.
+            None => self.input.inexact(arguments),
+        };
+        let further = further.into_iter().filter(|new| mistakes.iter().all(|known| known.path != new.path));
+        mistakes.extend(further.collect::<Vec<_>>());
         if mistakes.is_empty() {
             return Ok(());
         }

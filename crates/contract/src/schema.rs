@@ -109,6 +109,13 @@ impl Schema {
     pub fn settle(&self, instance: &mut Value) {
         settle::settle(&self.raw, instance);
     }
+
+    /// Where a valid value that was settled still has no integer in place of one: the schema takes `1e18`, an `i64` does not.
+    pub(crate) fn inexact(&self, instance: &Value) -> Vec<Mistake> {
+        let mut found = Vec::new();
+        settle::inexact(&self.raw, instance, "", &mut found);
+        found
+    }
 }
 
 fn dialect(raw: &Value) -> Result<Draft, SchemaRejected> {

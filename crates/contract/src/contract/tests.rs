@@ -61,6 +61,13 @@ impl Tool for Search {
 /// The same in the envelope of the Task documents.
 struct Enveloped;
 
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+#[expect(dead_code, reason = "only the schema is of interest")]
+struct Numbered {
+    size: u64,
+}
+
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
 struct Envelope {
     #[schemars(extend("const" = true))]
@@ -69,7 +76,7 @@ struct Envelope {
 }
 
 impl Tool for Enveloped {
-    type Input = Input;
+    type Input = Numbered;
     type Output = Envelope;
 
     const NAME: &'static str = "enveloped";
@@ -81,7 +88,7 @@ impl Tool for Enveloped {
         Terms { error_form: ErrorForm::Envelope, ..Terms::default() }
     }
 
-    async fn call(&self, _ctx: &CallContext, _input: Input) -> Result<Envelope, ToolError> {
+    async fn call(&self, _ctx: &CallContext, _input: Numbered) -> Result<Envelope, ToolError> {
         Ok(Envelope { success: true, message: String::new() })
     }
 }
@@ -129,6 +136,30 @@ fn arguments_are_normalised_then_completed() {
         let mut arguments = given.clone();
         contract.normalise(&mut arguments);
         assert_eq!(arguments, expected, "{given}");
+    }
+}
+
+#[test]
+fn integers_are_exact_however_they_are_written() {
+    let contract = Contract::of::<Enveloped>().unwrap();
+    for (size, place) in [
+        (json!(1.0), None),
+        (json!(1e3), None),
+        (json!(9_007_199_254_740_991.0), None),
+        (json!(u64::MAX), None),
+        (json!(9_007_199_254_740_992.0), Some("/size")),
+        (json!(9.2e18), Some("/size")),
+        (json!(1e300), Some("/size")),
+        (json!(1.5), Some("/size")),
+        (json!([1.0, 9.2e18]), Some("/size")),
+    ] {
+        let mut arguments = json!({"size": size});
+        contract.normalise(&mut arguments);
+        let checked = contract.check_arguments(&arguments);
+        assert_eq!(checked.is_ok(), serde_json::from_value::<Numbered>(arguments.clone()).is_ok(), "{arguments}");
+        let details = checked.err().and_then(|rejection| rejection.details);
+        let places: Vec<_> = details.iter().flat_map(|all| all.as_array().unwrap()).map(|one| &one["path"]).collect();
+        assert_eq!(places, place.iter().collect::<Vec<_>>(), "{arguments}");
     }
 }
 

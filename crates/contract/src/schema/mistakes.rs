@@ -9,7 +9,7 @@ use serde_json::Value;
 use crate::suggest::closest;
 
 /// More than this helps nobody, and a list of a million wrong items must not become an answer of a million mistakes.
-const MAX_MISTAKES: usize = 64;
+pub(super) const MAX_MISTAKES: usize = 64;
 
 /// A path or message from outside may be of any length.
 const MAX_CHARACTERS: usize = 400;
@@ -121,6 +121,6 @@ fn declared_names<'a>(schema: &'a Value, place: &str) -> Vec<&'a str> {
     properties.map(|properties| properties.keys().map(String::as_str).collect()).unwrap_or_default()
 }
 
-fn below(place: &str, name: &str) -> String {
+pub(super) fn below(place: &str, name: &str) -> String {
     format!("{place}/{}", name.replace('~', "~0").replace('/', "~1"))
 }

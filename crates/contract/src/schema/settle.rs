@@ -3,6 +3,8 @@
 
 use serde_json::{Number, Value};
 
+use super::mistakes::{MAX_MISTAKES, Mistake, below};
+
 /// Up to here a float is exactly the integer it looks like.
 const EXACT: f64 = 9_007_199_254_740_992.0;
 
@@ -29,6 +31,33 @@ pub(super) fn settle(schema: &Value, instance: &mut Value) {
         Value::Number(number) if takes_only_integers(schema) => {
             if let Some(integer) = whole(number) {
                 *number = integer;
+            }
+        }
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
+    }
+}
+
+/// What only looks like an integer: so large that its neighbours are written in the same way, so nobody knows which one is
+/// meant.
+pub(super) fn inexact(schema: &Value, instance: &Value, place: &str, found: &mut Vec<Mistake>) {
+    match instance {
+        Value::Object(members) => {
+            for (name, property) in schema.get("properties").and_then(Value::as_object).into_iter().flatten() {
+                if let Some(member) = members.get(name) {
+                    inexact(property, member, &below(place, name), found);
+                }
+            }
+        }
+        Value::Array(items) => {
+            if let Some(schema) = schema.get("items") {
+                for (index, item) in items.iter().enumerate() {
+                    inexact(schema, item, &below(place, &index.to_string()), found);
+                }
+            }
+        }
+        Value::Number(number) if number.is_f64() && takes_only_integers(schema) && whole(number).is_none() => {
+            if found.len() < MAX_MISTAKES {
+                found.push(Mistake::new(place, "is not an exact integer", "type"));
             }
         }
         Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
