@@ -10,6 +10,7 @@ use tokio_util::task::TaskTracker;
 
 use crate::admission::Level;
 use crate::keeper::{Event, Keeping, Line, ServerReport, keep};
+use crate::session::Watched;
 use crate::spec::ServerSpec;
 
 /// How long the end waits for programs to go.
@@ -55,17 +56,16 @@ impl Fleet {
         let mut others = false;
         for spec in specs {
             let is_it = |kept: &Kept| *kept.line.name() == spec.name && kept.line.spec().reach == spec.reach;
-            match old.iter().position(is_it) {
-                Some(index) => {
-                    let kept = old.swap_remove(index);
-                    if *kept.line.spec() != spec {
-                        kept.line.judge_again_by(spec);
-                        others = true;
-                    }
-                    servers.push(kept);
-                }
-                None => servers.push(self.begin(spec)),
+            let Some(index) = old.iter().position(is_it) else {
+                servers.push(self.begin(spec));
+                continue;
+            };
+            let kept = old.swap_remove(index);
+            if *kept.line.spec() != spec {
+                kept.line.judge_again_by(spec);
+                others = true;
             }
+            servers.push(kept);
         }
         if others || !old.is_empty() {
             for kept in &old {
@@ -78,8 +78,8 @@ impl Fleet {
         }
     }
 
-    fn begin(&self, spec: ServerSpec) -> Kept {
-        let (line, stop) = (Arc::new(Line::new(spec, self.level)), CancellationToken::new());
+    fn begin(&self, spec: ServerSpec, watched: Watched) -> Kept {
+        let (line, stop) = (Arc::new(Line::new(spec, self.level, watched)), CancellationToken::new());
         let keeping = Keeping {
             level: self.level,
             tasks: self.tasks.clone(),

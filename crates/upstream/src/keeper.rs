@@ -120,7 +120,7 @@ impl Keeping {
 }
 
 impl Line {
-    pub(crate) fn new(spec: ServerSpec, level: Level) -> Self {
+    pub(crate) fn new(spec: ServerSpec, level: Level, watched: Watched) -> Self {
         let name = spec.name.clone();
         let state = State {
             spec: Arc::new(spec),
@@ -134,7 +134,7 @@ impl Line {
             greeting: Duration::ZERO,
             tried: false,
         };
-        Self { name, level, state: state.into(), rules_changed: Notify::new(), watched: Watched::default() }
+        Self { name, level, state: state.into(), rules_changed: Notify::new(), watched }
     }
 
     /// The same server, with other rules: what was judged by the old ones is gone at once.

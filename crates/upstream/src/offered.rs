@@ -42,9 +42,8 @@ pub(crate) struct Listed {
 
 /// Everything that the server says it has beside tools, as it is called here.
 pub(crate) async fn list(spec: &ServerSpec, session: &Session, within: Duration) -> Listed {
-    let items = async |capability, method, key| match session.declares(capability) {
-        true => session.list(method, key, within).await,
-        false => Ok(Vec::new()),
+    let items = async |capability, method, key| {
+        if session.declares(capability) { session.list(method, key, within).await } else { Ok(Vec::new()) }
     };
     let (resources, templates, prompts) = tokio::join!(
         items("resources", "resources/list", "resources"),
@@ -101,7 +100,7 @@ pub(crate) async fn read(
     uri: &str,
 ) -> Result<Vec<ResourceContents>, ToolError> {
     let not_found = || Rejection::new(Code::NotFound, format!("Resource not found: {}", spec.uri_here(uri)));
-    let result = ask(spec, session, ctx, "resources/read", json!({"uri": uri})).await;
+    let result = ask(session, ctx, "resources/read", json!({"uri": uri})).await;
     let mut result = match result {
         // As the protocol says it, in either era.
         Err(CallFailure::Refused { code: -32002 | -32602, .. }) => return Err(not_found().into()),
@@ -138,7 +137,7 @@ pub(crate) async fn prompt(
         if let Value::Object(params) = &mut params {
             params.extend(added);
         }
-        ask(spec, session, ctx, "prompts/get", params).await.map_err(|error| failure(&spec.name, error))
+        ask(session, ctx, "prompts/get", params).await.map_err(|error| failure(&spec.name, error))
     })
     .await?;
     let description = texts::cleaned(result.get("description").and_then(Value::as_str).unwrap_or_default());
@@ -168,18 +167,11 @@ pub(crate) async fn complete(session: &Session, subject: &Subject, argument: &st
     values.iter().map(|value| texts::cleaned(value)).collect()
 }
 
-async fn ask(
-    spec: &ServerSpec,
-    session: &Session,
-    ctx: &CallContext,
-    method: &str,
-    params: Value,
-) -> Result<Value, CallFailure> {
+async fn ask(session: &Session, ctx: &CallContext, method: &str, params: Value) -> Result<Value, CallFailure> {
     let Value::Object(params) = params else { return Err(CallFailure::Garbled("parameters of ours")) };
-    let within = ctx.deadline.min(spec.timeout.unwrap_or(PATIENCE));
     let (caller, headers) = (Some(Arc::clone(&ctx.caller.name)), Vec::new());
     let errand = Errand { caller, progress: ctx.progress.clone(), client: ctx.client.clone(), headers };
-    session.ask(method, params, within, errand).await
+    session.ask(method, params, ctx.deadline, errand).await
 }
 
 fn garbled(spec: &ServerSpec) -> ToolError {

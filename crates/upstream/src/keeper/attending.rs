@@ -76,7 +76,7 @@ impl Attention<'_> {
         loop {
             let (spec, mut failed) = (self.line.spec(), Vec::new());
             match self.tools(&spec).await {
-                Ok(judged) => self.take(&spec, judged),
+                Ok(judged) => self.take(&spec, &judged),
                 Err(failure) if !self.line.state().is_known => return failure,
                 Err(failure) => failed.push(format!("its tools cannot be listed again: {failure}")),
             }
@@ -106,7 +106,7 @@ impl Attention<'_> {
         judged.map_err(|_| CallFailure::Garbled("a list of tools that cannot be judged"))
     }
 
-    fn take(&mut self, judged_by: &Arc<ServerSpec>, judged: Vec<Judged>) {
+    fn take(&mut self, judged_by: &Arc<ServerSpec>, judged: &[Judged]) {
         let count = judged.len();
         let (before, first) = {
             let mut state = self.line.state();
@@ -121,7 +121,7 @@ impl Attention<'_> {
                 state.error = None;
                 state.greeting = self.begun.elapsed();
             }
-            (std::mem::replace(&mut state.judged, judged.clone()), first)
+            (std::mem::replace(&mut state.judged, judged.to_vec()), first)
         };
         let known: HashSet<_> = before.iter().map(|tool| tool.digest).collect();
         self.told.tell(self.line.name(), judged.iter().filter(|tool| !known.contains(&tool.digest)));
@@ -130,7 +130,7 @@ impl Attention<'_> {
             self.keeping.announce(Event::Condition);
         }
         let differs = |(was, is): (&Judged, &Judged)| was.digest != is.digest;
-        if before.len() != count || before.iter().zip(&judged).any(differs) {
+        if before.len() != count || before.iter().zip(judged).any(differs) {
             self.keeping.announce(Event::Tools);
         }
     }
