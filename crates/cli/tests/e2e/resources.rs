@@ -287,6 +287,20 @@ fn a_server_that_comes_back_is_told_again_and_watchers_look_again() {
 }
 
 #[test]
+fn a_server_that_is_configured_anew_is_told_as_well() {
+    let world = World::new("legacy", json!({}));
+    let mut listener = world.listen(&["r+f://a"], "");
+    world.wait_until_watched("legacy", &["f://a"]);
+    fs::remove_file(world.env.path("heard")).unwrap();
+    let config = fs::read_to_string(world.env.path("countersign.yaml")).unwrap();
+    world.env.write("countersign.yaml", &config.replace("\"ERA\"", "\"OTHER\":\"\",\"ERA\""));
+    world.wait_until_watched("legacy", &["f://a"]);
+    listener.hear_until("\"uri\":\"r+f://a\"");
+    drop(listener);
+    world.wait_until_watched("legacy", &[]);
+}
+
+#[test]
 fn what_a_caller_may_not_read_it_may_not_watch() {
     let tokens = json!([{"name": "all", "token": "all"}, {"name": "ci", "token": "ci", "tools": ["hello"]}]);
     let world = World::new("legacy", json!({"auth": {"tokens": tokens}}));
