@@ -57,7 +57,10 @@ impl Fleet {
         for spec in specs {
             let is_it = |kept: &Kept| *kept.line.name() == spec.name && kept.line.spec().reach == spec.reach;
             let Some(index) = old.iter().position(is_it) else {
-                servers.push(self.begin(spec));
+                // Whoever watches something of a server under this name goes on.
+                let before = old.iter().find(|kept| *kept.line.name() == spec.name);
+                let watched = before.map(|kept| kept.line.watched().clone()).unwrap_or_default();
+                servers.push(self.begin(spec, watched));
                 continue;
             };
             let kept = old.swap_remove(index);
