@@ -299,7 +299,7 @@ impl Host {
             },
             tasks: TaskTracker::new(),
         };
-        let held_calls = Arc::new(store.held_calls(config.audit == Switch::On));
+        let held_calls = Arc::new(store.held_calls(scope(config), config.audit == Switch::On));
         let people = People::new(Arc::clone(&held_calls) as _, signpost(config, address));
         let gate = Arc::new(Gate::new(catalog, policy(config), Arc::new(people), recorder));
         let ask = Arc::new(asking::ask(config, &gate, &store)?);
@@ -372,7 +372,7 @@ fn service(endpoint: &Endpoint) -> anyhow::Result<Service> {
 }
 
 /// The repository, as the database names it.
-fn scope(config: &Config) -> Arc<str> {
+pub(crate) fn scope(config: &Config) -> Arc<str> {
     let root = config.root.canonicalize().unwrap_or_else(|_| config.root.clone());
     root.to_string_lossy().into()
 }

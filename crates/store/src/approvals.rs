@@ -9,9 +9,11 @@ use countersign_contract::{
 
 use crate::db::{Done, Reader, Undo, WriterHandle, approvals};
 
-/// Held calls of every process on one data folder.
+/// Held calls of every process of one project. Others on the same database keep theirs to themselves: whoever may decide
+/// there may not decide here.
 #[derive(Debug, Clone)]
 pub struct StoredCalls {
+    pub(crate) scope: Arc<str>,
     pub(crate) reader: Arc<Reader>,
     pub(crate) writer: WriterHandle,
     /// Whether decisions go into the audit chain.
@@ -41,11 +43,11 @@ impl HeldCalls for StoredCalls {
     }
 
     fn decide(&self, id: ApprovalId, decision: Decision, by: Decider) -> BoxFuture<'_, Result<HeldCall, NotDecided>> {
-        let audited = self.audited;
+        let (scope, audited) = (Arc::clone(&self.scope), self.audited);
         Box::pin(async move {
             let decided = self.writer.commit(Undo::ByItself, move |connection| {
                 Box::pin(async move {
-                    let decided = approvals::decide(connection, id, decision, &by).await?;
+                    let decided = approvals::decide(connection, &scope, id, decision, &by).await?;
                     Ok(match decided {
                         Ok((held, entry)) => Done::changed(Ok(held), audited.then_some(entry)),
                         Err(reason) => Done::looked(Err(reason)),
@@ -57,11 +59,11 @@ impl HeldCalls for StoredCalls {
     }
 
     fn waiting(&self) -> BoxFuture<'_, Result<Vec<HeldCall>, HeldCallsUnavailable>> {
-        Box::pin(async { self.reader.waiting().await.map_err(|error| unavailable(&error)) })
+        Box::pin(async { self.reader.waiting(&self.scope).await.map_err(|error| unavailable(&error)) })
     }
 
     fn get(&self, id: ApprovalId) -> BoxFuture<'_, Result<Option<HeldCall>, HeldCallsUnavailable>> {
-        Box::pin(async move { self.reader.held_call(id).await.map_err(|error| unavailable(&error)) })
+        Box::pin(async move { self.reader.held_call(&self.scope, id).await.map_err(|error| unavailable(&error)) })
     }
 }
 

@@ -67,9 +67,10 @@ impl Store {
         AuditWriter { writer: self.writer.clone() }
     }
 
-    /// Calls that wait for a person; `audited` says whether decisions go into the audit chain.
-    pub fn held_calls(&self, audited: bool) -> StoredCalls {
-        StoredCalls { reader: Arc::clone(&self.reader), writer: self.writer.clone(), audited }
+    /// Calls that wait for a person; `scope` is the path of the project's root, `audited` says whether decisions go into
+    /// the audit chain.
+    pub fn held_calls(&self, scope: Arc<str>, audited: bool) -> StoredCalls {
+        StoredCalls { scope, reader: Arc::clone(&self.reader), writer: self.writer.clone(), audited }
     }
 
     pub fn tasks(&self) -> Tasks {

@@ -1,4 +1,5 @@
-//! `countersign approvals`: what waits for a person, and the decision. Whoever can open the data folder may decide.
+//! `countersign approvals`: what waits for a person, and the decision. Whoever can open the data folder may decide, one
+//! project at a time.
 
 use std::collections::BTreeSet;
 use std::io::IsTerminal as _;
@@ -41,7 +42,7 @@ pub(super) fn run(common: &Common, command: Option<ApprovalsCommand>, watch: boo
             }
             opened => opened.map_err(wiring::store_error)?,
         };
-        let held = store.held_calls(config.audit == Switch::On);
+        let held = store.held_calls(wiring::scope(&config), config.audit == Switch::On);
         let done = match &command {
             ApprovalsCommand::List if watch => watch_list(&held, format).await,
             ApprovalsCommand::List => match held.waiting().await {
@@ -184,5 +185,5 @@ fn parse(id: &str) -> Result<ApprovalId, CommandError> {
 
 fn unknown(id: &str) -> CommandError {
     CommandError::message(ExitCode::ToolError, format!("no call is held under the id {id}"))
-        .hint("is this the data folder of the server that held it? `--config` chooses the configuration")
+        .hint("is this the project of the server that held it, and its database? `--config` chooses the configuration")
 }

@@ -3,7 +3,8 @@
 use std::sync::Arc;
 
 use countersign_contract::{
-    ApprovalId, CallToApprove, Decider, Decision, Digest, HeldCalls as _, HeldState, NotDecided, RequestId, Standing,
+    ApprovalId, CallToApprove, Decider, Decision, Digest, HeldCall, HeldCalls as _, HeldState, NotDecided, RequestId,
+    Standing,
 };
 
 use crate::db::testing::{Site, sites};
@@ -26,7 +27,11 @@ impl Bench {
     }
 
     fn held(&self, process: usize) -> StoredCalls {
-        self.stores[process].held_calls(true)
+        self.held_in("project", process)
+    }
+
+    fn held_in(&self, scope: &str, process: usize) -> StoredCalls {
+        self.stores[process].held_calls(scope.into(), true)
     }
 
     async fn change(&self, statement: &str) {
@@ -102,7 +107,41 @@ async fn an_approval_is_bound_to_all_of_its_call() {
             assert_ne!(wait(&held, other).await, id);
         }
         assert_eq!(held.claim(call("a")).await.unwrap(), Standing::Approved(id));
-        assert_eq!(held.waiting().await.unwrap().len(), 5);
+        assert_eq!(held.waiting().await.unwrap().len(), 4);
+    }
+}
+
+#[tokio::test]
+async fn another_project_neither_sees_nor_decides() {
+    for bench in Bench::each().await {
+        let (held, other) = (bench.held(0), bench.held_in("another project", 1));
+        let id = wait(&held, call("a")).await;
+        let theirs = wait(&other, CallToApprove { scope: "another project".into(), ..call("a") }).await;
+        let listed = |calls: Vec<HeldCall>| calls.into_iter().map(|call| call.id).collect::<Vec<_>>();
+        assert_eq!(listed(held.waiting().await.unwrap()), [id]);
+        assert_eq!(listed(other.waiting().await.unwrap()), [theirs]);
+        assert_eq!(other.get(id).await.unwrap(), None);
+        for decision in [Decision::Approve, Decision::Deny] {
+            for decider in [Decider::Owner, Decider::Client, Decider::Approver("boss".into())] {
+                assert_eq!(other.decide(id, decision, decider).await, Err(NotDecided::Unknown));
+            }
+        }
+        assert_eq!(wait(&held, call("a")).await, id, "nothing was decided");
+        held.decide(id, Decision::Approve, Decider::Owner).await.unwrap();
+        assert_eq!(held.claim(call("a")).await.unwrap(), Standing::Approved(id));
+    }
+}
+
+#[tokio::test]
+async fn a_project_holds_so_many_calls_of_a_caller_whatever_others_hold() {
+    for bench in Bench::each().await {
+        let held = bench.held(0);
+        for number in 0..64 {
+            wait(&held, call(&number.to_string())).await;
+        }
+        assert_eq!(held.claim(call("64")).await.unwrap(), Standing::TooMany);
+        let elsewhere = CallToApprove { scope: "another project".into(), ..call("64") };
+        wait(&bench.held_in("another project", 0), elsewhere).await;
     }
 }
 

@@ -20,8 +20,8 @@ const APPROVED_FOR: SignedDuration = SignedDuration::from_mins(15);
 /// How long it can be looked up what became of one that was decided.
 const KEPT_FOR: SignedDuration = SignedDuration::from_hours(24);
 
-/// More calls of one caller than a person looks through. Denied ones count for as long as the denial does: whoever is
-/// denied does not ask again and again in other words.
+/// More calls of one caller in a project than a person looks through. Denied ones count for as long as the denial does:
+/// whoever is denied does not ask again and again in other words.
 const WAITING_MAX: i64 = 64;
 
 const COLUMNS: &str = "SELECT id, state, caller, tool, scope, arguments, contract, request_id, preview, requested_at, \
@@ -87,8 +87,10 @@ async fn hold(
     call: &CallToApprove,
     now: Timestamp,
 ) -> Result<(Standing, Found), sqlx::Error> {
-    let text = "SELECT count(*) FROM approval WHERE expires_at > $1 AND caller = $2 AND state IN ('pending', 'denied')";
-    let waiting = connection.query(text).bind(now.as_millisecond()).bind(&*call.caller).fetch_one().await?;
+    let text = "SELECT count(*) FROM approval WHERE expires_at > $1 AND caller = $2 AND scope = $3 \
+                AND state IN ('pending', 'denied')";
+    let waiting = connection.query(text).bind(now.as_millisecond()).bind(&*call.caller).bind(&*call.scope);
+    let waiting = waiting.fetch_one().await?;
     if waiting.get::<i64>(0)? >= WAITING_MAX {
         return Ok((Standing::TooMany, Found::AsItWas));
     }
@@ -136,13 +138,14 @@ async fn hold(
 /// With the record of it, for the audit chain.
 pub(crate) async fn decide(
     connection: &mut Connection,
+    scope: &str,
     id: ApprovalId,
     decision: Decision,
     by: &Decider,
 ) -> Result<Result<(HeldCall, AuditEntry), NotDecided>, sqlx::Error> {
     connection.take_turn(Turn::Approvals).await?;
     let now = now();
-    let Some(mut held) = get(connection, id).await? else { return Ok(Err(NotDecided::Unknown)) };
+    let Some(mut held) = get(connection, scope, id).await? else { return Ok(Err(NotDecided::Unknown)) };
     if matches!(by, Decider::Approver(name) if *name == held.caller) {
         return Ok(Err(NotDecided::OwnCall));
     }
@@ -188,16 +191,22 @@ pub(crate) async fn decide(
     Ok(Ok((held, entry)))
 }
 
-pub(crate) async fn get(connection: &mut Connection, id: ApprovalId) -> Result<Option<HeldCall>, sqlx::Error> {
-    let text = format!("{COLUMNS} WHERE id = $1");
-    let row = connection.query(AssertSqlSafe(text)).bind(id.as_str()).fetch_optional().await?;
+/// What another project holds is not there.
+pub(crate) async fn get(
+    connection: &mut Connection,
+    scope: &str,
+    id: ApprovalId,
+) -> Result<Option<HeldCall>, sqlx::Error> {
+    let text = format!("{COLUMNS} WHERE id = $1 AND scope = $2");
+    let row = connection.query(AssertSqlSafe(text)).bind(id.as_str()).bind(scope).fetch_optional().await?;
     row.map(|row| read(&row, Timestamp::now())).transpose()
 }
 
-pub(crate) async fn waiting(connection: &mut Connection) -> Result<Vec<HeldCall>, sqlx::Error> {
+pub(crate) async fn waiting(connection: &mut Connection, scope: &str) -> Result<Vec<HeldCall>, sqlx::Error> {
     let now = Timestamp::now();
-    let text = format!("{COLUMNS} WHERE state = 'pending' AND expires_at > $1 ORDER BY requested_at, id");
-    let rows = connection.query(AssertSqlSafe(text)).bind(now.as_millisecond()).fetch_all().await?;
+    let text =
+        format!("{COLUMNS} WHERE state = 'pending' AND expires_at > $1 AND scope = $2 ORDER BY requested_at, id");
+    let rows = connection.query(AssertSqlSafe(text)).bind(now.as_millisecond()).bind(scope).fetch_all().await?;
     rows.iter().map(|row| read(row, now)).collect()
 }
 

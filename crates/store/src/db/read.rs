@@ -147,14 +147,14 @@ impl Reader {
         context::vectors(&mut connection, model, hashes).await.map_err(|source| self.read_error(source))
     }
 
-    pub(crate) async fn waiting(&self) -> Result<Vec<HeldCall>, StoreError> {
+    pub(crate) async fn waiting(&self, scope: &str) -> Result<Vec<HeldCall>, StoreError> {
         let mut connection = self.acquire().await?;
-        approvals::waiting(&mut connection).await.map_err(|source| self.read_error(source))
+        approvals::waiting(&mut connection, scope).await.map_err(|source| self.read_error(source))
     }
 
-    pub(crate) async fn held_call(&self, id: ApprovalId) -> Result<Option<HeldCall>, StoreError> {
+    pub(crate) async fn held_call(&self, scope: &str, id: ApprovalId) -> Result<Option<HeldCall>, StoreError> {
         let mut connection = self.acquire().await?;
-        approvals::get(&mut connection, id).await.map_err(|source| self.read_error(source))
+        approvals::get(&mut connection, scope, id).await.map_err(|source| self.read_error(source))
     }
 
     pub(crate) async fn export(
