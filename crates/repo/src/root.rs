@@ -128,7 +128,8 @@ impl Root {
         Some(Ok(Found { bytes, path, modified }))
     }
 
-    /// The file behind the request, if all rules let it through. What is refused is never opened.
+    /// The file behind the request, if all rules let it through. What is refused is not opened, unless it was put in the
+    /// place of a familiar file (`familiar.rs`).
     fn open_checked(&self, policy: &PathPolicy, request: &str) -> Result<Opened, FileRefused> {
         let path = plain(policy, request)?;
         let ours = self.ours.now();

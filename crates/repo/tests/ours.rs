@@ -6,6 +6,7 @@ use std::fs::{self, File};
 use std::os::unix::fs::{MetadataExt as _, symlink};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
 
 use countersign_repo::{Case, FileRefused, ParentRule, PathPolicy, Pattern, Places, Root, Sandbox, Scope, Stop};
 use rustix::fs::{FlockOperation, fcntl_lock};
@@ -30,7 +31,7 @@ fn what_is_refused_keeps_its_locks() {
     symlink("data/db", at(".git")).unwrap();
     let root = Root::open(folder.path(), &[at("data"), at("conf.yaml")]).unwrap();
     for name in ["data/db", "link", "other", ".ignore", ".gitignore"] {
-        for refused in [root.read(&POLICY, name), root.read_at_once(&POLICY, name).unwrap()] {
+        for refused in [Some(root.read(&POLICY, name)), root.read_at_once(&POLICY, name)].into_iter().flatten() {
             assert!(matches!(refused, Err(FileRefused::Denied)), "{name}: {refused:?}");
             assert!(is_locked(number), "{name}");
         }
@@ -82,6 +83,76 @@ fn what_takes_the_place_of_a_familiar_file_is_judged() {
     assert!(is_locked(number));
 }
 
+/// To open a pipe lets go of whoever waits to write into it.
+#[test]
+#[cfg(target_os = "linux")]
+fn a_pipe_in_the_place_of_a_familiar_file_is_opened_no_second_time() {
+    let (folder, root) = tree();
+    let path = folder.path().join("plain");
+    for _ in 0..2 {
+        root.read(&POLICY, "plain").unwrap();
+    }
+    fs::remove_file(&path).unwrap();
+    rustix::fs::mknodat(rustix::fs::CWD, &path, rustix::fs::FileType::Fifo, 0o600.into(), 0).unwrap();
+    for _ in 0..2 {
+        assert!(matches!(root.read(&POLICY, "plain"), Err(FileRefused::NotFound)));
+    }
+    std::thread::scope(|scope| {
+        let writer = scope.spawn(|| File::options().write(true).open(&path).unwrap());
+        std::thread::sleep(Duration::from_millis(50));
+        assert!(matches!(root.read(&POLICY, "plain"), Err(FileRefused::NotFound)));
+        std::thread::sleep(Duration::from_millis(50));
+        let waits = !writer.is_finished();
+        drop(File::open(&path).unwrap());
+        assert!(waits);
+    });
+}
+
+/// Whatever is done to names, what was ours is known as long as it has one.
+#[test]
+#[cfg(target_os = "linux")]
+fn what_is_renamed_stays_ours() {
+    let (folder, _) = tree();
+    let at = |name: &str| folder.path().join(name);
+    fs::create_dir_all(at("state/data/deep/er")).unwrap();
+    fs::write(at("state/data/deep/er/part"), "secret").unwrap();
+    fs::write(at("state/data/log"), "secret").unwrap();
+    let root = Root::open(folder.path(), &[at("state/data"), at("conf.yaml")]).unwrap();
+    let wait = || std::thread::sleep(Duration::from_millis(1100));
+    let denied = |names: &[&str]| {
+        for name in names {
+            assert!(matches!(root.read(&POLICY, name), Err(FileRefused::Denied)), "{name}");
+        }
+    };
+    fs::hard_link(at("conf.yaml"), at("linked")).unwrap();
+    fs::hard_link(at("state/data/deep/er/part"), at("part")).unwrap();
+    denied(&["linked", "part"]);
+    // Saved anew, as editors do, with the old one as a backup.
+    fs::rename(at("conf.yaml"), at("conf.bak")).unwrap();
+    fs::write(at("conf.yaml"), "secret").unwrap();
+    fs::rename(at("state"), at("old")).unwrap();
+    denied(&["linked", "conf.bak", "conf.yaml", "old/data/log", "old/data/deep/er/part"]);
+    wait();
+    denied(&["linked", "conf.bak", "conf.yaml", "old/data/log", "old/data/deep/er/part", "part"]);
+    // What comes into a renamed folder is ours, too.
+    fs::write(at("old/data/new"), "secret").unwrap();
+    denied(&["old/data/new"]);
+    let (scope, pattern) =
+        (Scope { policy: &POLICY, excluded: &[], files: None }, Pattern::new("secret", Case::Sensitive).unwrap());
+    let found = root.grep(scope, &pattern, 10, &Stop::default()).unwrap().occurrences;
+    assert_eq!(found.into_iter().map(|one| one.file).collect::<Vec<_>>(), ["data/db", "plain"]);
+    // A number that is free again is anybody's.
+    for name in ["linked", "conf.bak"] {
+        fs::remove_file(at(name)).unwrap();
+    }
+    wait();
+    denied(&["conf.yaml"]);
+    for name in 0..100 {
+        fs::write(at(&format!("new{name}")), "").unwrap();
+        root.read(&POLICY, &format!("new{name}")).unwrap();
+    }
+}
+
 /// Saved by writing another file and renaming it, as editors do.
 #[test]
 fn a_configuration_is_not_shown_while_it_is_saved() {
@@ -116,7 +187,7 @@ fn a_link_that_is_pointed_elsewhere_takes_its_secrecy_along() {
     fs::rename(at("next"), at("active")).unwrap();
     assert!(root.read(&POLICY, "active").is_err());
     // What links lead to is asked anew after a second.
-    std::thread::sleep(std::time::Duration::from_millis(1100));
+    std::thread::sleep(Duration::from_millis(1100));
     for name in ["active", "conf-2.yaml", "conf.yaml"] {
         assert!(matches!(root.read(&POLICY, name), Err(FileRefused::Denied)), "{name}");
     }

@@ -1,6 +1,7 @@
 //! Files that were read a moment ago. To judge a file before it is opened takes three calls of the system more, most of the
 //! time that a small one takes. So one that was let through is opened at once the next time, and looked at then: it
-//! must be the same one, unchanged since it was judged.
+//! must be the same one, unchanged since it was judged. Whatever was put in its place is opened that once, and never shown:
+//! a pipe lets go of whoever waits at its other end, and a handle on a file of ours is never closed.
 
 use std::collections::HashMap;
 use std::fs::{File, Metadata};
@@ -19,8 +20,6 @@ const FILES_MAX: usize = 256;
 #[derive(Debug, Default)]
 pub(super) struct Familiar {
     seen: Mutex<Seen>,
-    /// Ours, opened under a name that was another's. Closed, they would lose the locks of our database.
-    kept: Mutex<Vec<File>>,
 }
 
 #[derive(Debug, Default)]
@@ -28,8 +27,6 @@ struct Seen {
     /// What was ours when these were judged.
     ours: Arc<Known>,
     files: HashMap<Box<str>, Identity>,
-    /// Somebody puts our files where others were: nothing is opened any more before it was judged.
-    warned: bool,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -45,7 +42,7 @@ impl Familiar {
     pub(super) fn open(&self, dir: &Dir, path: &str, known: &Arc<Known>, ours: &Ours) -> Option<(File, Metadata)> {
         let expected = {
             let seen = self.seen();
-            if seen.warned || !Arc::ptr_eq(&seen.ours, known) {
+            if ours.is_wary() || !Arc::ptr_eq(&seen.ours, known) {
                 return None;
             }
             *seen.files.get(path)?
@@ -55,10 +52,9 @@ impl Familiar {
         if Identity::of(&about) == expected {
             return Some((file, about));
         }
+        self.seen().files.remove(path);
         if ours.look_again().are(&about) {
-            tracing::warn!("a file of our own was put in the place of another");
-            self.seen().warned = true;
-            self.kept.lock().unwrap_or_else(PoisonError::into_inner).push(file);
+            ours.leave_open(file);
         }
         None
     }

@@ -1,37 +1,62 @@
 //! What no tool sees wherever it lies: data folder, log, configuration. By name, as configured and where links lead now,
-//! and by what it is, because a file can have several names.
+//! and by what it is, because a file can have several names, and another one later.
 
-use std::fs::{self, Metadata};
+mod held;
+
+use std::fs::{File, Metadata};
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
+
+use self::held::{Survey, survey};
 
 /// A link to the configuration is pointed elsewhere, a database gets a new log: both are known after this long.
 const LOOK_AGAIN: Duration = Duration::from_secs(1);
 
-/// Files of one folder that are known by what they are; ours have a dozen.
-const FILES_MAX: usize = 1000;
-
 #[derive(Debug)]
 pub(crate) struct Ours {
     named: Vec<PathBuf>,
+    /// Lies in there, and is others'.
+    except: Option<PathBuf>,
     known: Mutex<(Instant, Arc<Known>)>,
+    /// Somebody puts our files where others were: nothing is opened any more before it was judged. It stays so, because
+    /// each time a handle is left behind.
+    wary: AtomicBool,
 }
 
 /// As it was a moment ago.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default)]
 pub(crate) struct Known {
     /// Resolved. What was ours once stays so: a configuration that is no longer in use still has its secrets.
     places: Vec<PathBuf>,
-    /// Device and number.
-    files: Vec<(u64, u64)>,
+    /// The same for what was in these places: as long as it has a name anywhere, and is not too much to be held.
+    survey: Survey,
 }
 
+impl PartialEq for Known {
+    fn eq(&self, other: &Self) -> bool {
+        self.places == other.places && self.survey.identities == other.survey.identities
+    }
+}
+
+impl Eq for Known {}
+
 impl Ours {
-    pub(super) fn new(named: &[PathBuf]) -> Self {
-        let known = Arc::new(Known::default().and_now(named));
-        Self { named: named.to_vec(), known: Mutex::new((Instant::now(), known)) }
+    pub(crate) fn new(named: &[PathBuf]) -> Self {
+        Self::without(named, None)
+    }
+
+    /// Of these places everything but one folder.
+    pub(crate) fn without(named: &[PathBuf], except: Option<&Path>) -> Self {
+        let known = Arc::new(Known::default().and_now(named, except));
+        Self {
+            named: named.to_vec(),
+            except: except.map(Path::to_owned),
+            known: Mutex::new((Instant::now(), known)),
+            wary: AtomicBool::default(),
+        }
     }
 
     /// The same as before, unless something changed.
@@ -40,14 +65,14 @@ impl Ours {
     }
 
     /// As it is this very moment.
-    pub(super) fn look_again(&self) -> Arc<Known> {
+    pub(crate) fn look_again(&self) -> Arc<Known> {
         self.not_older_than(Duration::ZERO)
     }
 
     fn not_older_than(&self, age: Duration) -> Arc<Known> {
         let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
         if known.0.elapsed() >= age {
-            let now = known.1.and_now(&self.named);
+            let now = known.1.and_now(&self.named, self.except.as_deref());
             known.0 = Instant::now();
             if now != *known.1 {
                 known.1 = Arc::new(now);
@@ -55,18 +80,32 @@ impl Ours {
         }
         Arc::clone(&known.1)
     }
+
+    /// Whether one of ours was opened under a name that was another's.
+    pub(crate) fn is_wary(&self) -> bool {
+        self.wary.load(Ordering::Relaxed)
+    }
+
+    /// Takes a file of ours that was opened under a name that was another's. Closed, it would lose the locks of our database:
+    /// so it never is.
+    pub(crate) fn leave_open(&self, file: File) {
+        std::mem::forget(file);
+        if !self.wary.swap(true, Ordering::Relaxed) {
+            tracing::warn!("a file of our own was put in the place of another");
+        }
+    }
 }
 
 impl Known {
-    fn and_now(&self, named: &[PathBuf]) -> Self {
+    fn and_now(&self, named: &[PathBuf], except: Option<&Path>) -> Self {
         let mut places = self.places.clone();
         for place in named.iter().flat_map(|place| [as_named(place), resolved_as_far_as_it_exists(place)]) {
             if !places.contains(&place) {
                 places.push(place);
             }
         }
-        let files = places.iter().flat_map(|place| files_at(place)).collect();
-        Self { places, files }
+        let survey = survey(&self.survey, &mut places, except);
+        Self { places, survey }
     }
 
     /// Whether the place is ours, or lies in a folder of ours. Its folder is free of links.
@@ -81,30 +120,18 @@ impl Known {
 
     /// Under whatever name.
     pub(crate) fn are(&self, about: &Metadata) -> bool {
-        self.files.contains(&identity(about))
+        self.have(about.dev(), about.ino())
+    }
+
+    pub(crate) fn have(&self, device: u64, number: u64) -> bool {
+        self.survey.identities.binary_search(&(number, device)).is_ok()
     }
 
     /// Whether one of ours may be behind the number; another device has the same ones.
     pub(crate) fn may_have(&self, number: u64) -> bool {
-        self.files.iter().any(|(_, ours)| *ours == number)
+        let identities = &self.survey.identities;
+        identities.get(identities.partition_point(|(ours, _)| *ours < number)).is_some_and(|(ours, _)| *ours == number)
     }
-}
-
-/// The file, or those in the folder.
-fn files_at(place: &Path) -> Vec<(u64, u64)> {
-    match fs::metadata(place) {
-        Ok(about) if about.is_file() => vec![identity(&about)],
-        Ok(about) if about.is_dir() => {
-            let entries = fs::read_dir(place).into_iter().flatten().take(FILES_MAX).filter_map(Result::ok);
-            let found = entries.filter_map(|entry| entry.metadata().ok());
-            found.filter(Metadata::is_file).map(|about| identity(&about)).collect()
-        }
-        Ok(_) | Err(_) => Vec::new(),
-    }
-}
-
-fn identity(about: &Metadata) -> (u64, u64) {
-    (about.dev(), about.ino())
 }
 
 /// The name itself, in the folder that it really lies in.
@@ -148,7 +175,7 @@ mod tests {
         fs::hard_link(at("data/db"), at("other")).unwrap();
         let named = [at("data"), at("link.yaml"), at("not-there/log")];
 
-        let known = Known::default().and_now(&named);
+        let known = Known::default().and_now(&named, None);
         for ours in ["data", "data/db", "data/deep/er", "link.yaml", "one.yaml", "not-there/log"] {
             assert!(known.cover(&at(ours)), "{ours}");
         }
@@ -157,8 +184,8 @@ mod tests {
 
         fs::remove_file(at("link.yaml")).unwrap();
         symlink("two.yaml", at("link.yaml")).unwrap();
-        let known = known.and_now(&named);
+        let known = known.and_now(&named, None);
         assert!(known.cover(&at("two.yaml")) && known.cover(&at("one.yaml")));
-        assert_eq!(known, known.and_now(&named));
+        assert_eq!(known, known.and_now(&named, None));
     }
 }
