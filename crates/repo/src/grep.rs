@@ -115,12 +115,7 @@ impl<'a> Search<'a> {
 
 impl Visit for Search<'_> {
     fn visit(&mut self, met: &Met<'_>) -> io::Result<()> {
-        let mut file = met.open()?;
-        let about = file.metadata()?;
-        // It was one when the folder was read.
-        if !about.is_file() {
-            return Ok(());
-        }
+        let (mut file, about) = met.open()?;
         let wanted = self.first.wanted(&mut self.bound, met.path);
         let mut tally = Tally::new(&self.matcher, self.stop, wanted);
         let searcher = if wanted > 0 { &mut self.collecting } else { &mut self.counting };

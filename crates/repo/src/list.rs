@@ -36,10 +36,8 @@ impl Visit for List {
         // Nobody can ask for a name that is no text.
         let Some(path) = met.path.to_str() else { return Ok(()) };
         // Opened, not looked at by name: what cannot be read is not listed.
-        let about = met.open()?.metadata()?;
-        if about.is_file() {
-            self.0.push(Listed { path: path.to_owned(), modified: about.modified().ok(), length: about.len() });
-        }
+        let (_, about) = met.open()?;
+        self.0.push(Listed { path: path.to_owned(), modified: about.modified().ok(), length: about.len() });
         Ok(())
     }
 }

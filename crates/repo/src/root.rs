@@ -5,6 +5,7 @@ mod familiar;
 mod handles;
 mod look;
 mod ours;
+mod unopened;
 
 use std::fs::{File, Metadata};
 use std::io::{self, Read as _};
@@ -19,8 +20,8 @@ use cap_std::fs::Dir;
 use self::familiar::Familiar;
 use self::handles::{Handle, Handles};
 pub(crate) use self::look::{Entry, Look};
-use self::ours::Ours;
-pub(crate) use self::ours::{Known, resolved_as_far_as_it_exists};
+pub(crate) use self::ours::{Known, Ours, resolved_as_far_as_it_exists};
+pub(crate) use self::unopened::Unopened;
 use crate::PathPolicy;
 
 /// The longest path that systems take.

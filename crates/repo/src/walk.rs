@@ -10,7 +10,7 @@ mod queue;
 mod rules;
 
 use std::ffi::{CString, OsStr};
-use std::fs::File;
+use std::fs::{File, Metadata};
 use std::io;
 use std::os::fd::{AsFd as _, OwnedFd};
 use std::os::unix::ffi::OsStrExt as _;
@@ -18,11 +18,14 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
+use cap_std::fs::Dir;
+use rustix::fs::OFlags;
+
 use self::folder::{Kind, Listing, Named, list, open_file, open_folder};
 pub use self::glob::{FileGlob, InvalidGlob};
 use self::queue::Queue;
 use self::rules::Rules;
-use crate::root::Known;
+use crate::root::{Known, Unopened};
 use crate::{PathPolicy, Root};
 
 /// More threads than this wait for each other; ripgrep stops there, too.
@@ -64,6 +67,8 @@ pub(crate) trait Visit: Send {
 
 /// A file that the walk has come to.
 pub(crate) struct Met<'a> {
+    root: &'a Root,
+    ours: &'a Known,
     folder: &'a OwnedFd,
     name: &'a CString,
     /// Relative to the root.
@@ -71,9 +76,27 @@ pub(crate) struct Met<'a> {
 }
 
 impl Met<'_> {
-    /// Without following a link, and without waiting; what is no file by now is none.
-    pub(crate) fn open(&self) -> io::Result<File> {
-        open_file(self.folder.as_fd(), self.name)
+    /// Without following a link, and without waiting. It was a file, and none of ours, when the folder was read; what it is
+    /// now is asked of the open handle, which costs no call more than whoever reads it needs anyway.
+    pub(crate) fn open(&self) -> io::Result<(File, Metadata)> {
+        let file =
+            if self.root.ours.is_wary() { self.open_judged()? } else { open_file(self.folder.as_fd(), self.name)? };
+        let about = file.metadata()?;
+        if self.ours.are(&about) {
+            self.root.ours.leave_open(file);
+            return Err(io::ErrorKind::NotFound.into());
+        }
+        if about.is_file() { Ok((file, about)) } else { Err(io::ErrorKind::NotFound.into()) }
+    }
+
+    /// Three calls more.
+    fn open_judged(&self) -> io::Result<File> {
+        let folder = Dir::from_std_file(File::from(self.folder.try_clone()?));
+        let there = Unopened::look(&folder, Path::new(OsStr::from_bytes(self.name.as_bytes())))?;
+        if there.is_one_of(self.ours) || !there.about().is_file() {
+            return Err(io::ErrorKind::NotFound.into());
+        }
+        there.open(OFlags::RDONLY, &self.root.ours)
     }
 }
 
@@ -85,17 +108,16 @@ impl Root {
         stop: &Stop,
         visitor: impl Fn() -> V + Sync,
     ) -> io::Result<Vec<V>> {
-        let ours = self.ours.now();
-        if ours.cover(&self.path) {
+        if self.ours.now().cover(&self.path) {
             return Ok(Vec::new());
         }
         let rules = Rules::above(self);
         let threads = std::thread::available_parallelism().map_or(1, usize::from).min(THREADS_MAX);
         let first = Work::Folder { path: self.path.clone(), rules };
-        let walk = Walk { root: self, ours, scope, stop, queue: Queue::new(threads, first), trouble: Mutex::default() };
+        let walk = Walk { root: self, scope, stop, queue: Queue::new(threads, first), trouble: Mutex::default() };
         let visitors = std::thread::scope(|scope| {
             let work = || {
-                let mut worker = Worker { walk: &walk, visitor: visitor() };
+                let mut worker = Worker { walk: &walk, ours: self.ours.now(), visitor: visitor() };
                 worker.run();
                 worker.visitor
             };
@@ -115,7 +137,6 @@ impl Root {
 
 struct Walk<'a> {
     root: &'a Root,
-    ours: Arc<Known>,
     scope: Scope<'a>,
     stop: &'a Stop,
     queue: Queue<Work>,
@@ -130,6 +151,8 @@ enum Work {
 
 struct Worker<'a, V> {
     walk: &'a Walk<'a>,
+    /// As it was when the present work began: a walk can take its time.
+    ours: Arc<Known>,
     visitor: V,
 }
 
@@ -137,6 +160,7 @@ impl<V: Visit> Worker<'_, V> {
     fn run(&mut self) {
         let _guard = self.walk.queue.working();
         while let Some(work) = self.walk.queue.next(self.walk.stop) {
+            self.ours = self.walk.root.ours.now();
             let done = match work {
                 Work::Folder { path, rules } => self.enter(path, &rules),
                 Work::Files { folder, path, names } => self.visit_all(&folder, path, &names),
@@ -192,12 +216,13 @@ impl<V: Visit> Worker<'_, V> {
     }
 
     fn visit_all(&mut self, folder: &OwnedFd, mut path: PathBuf, names: &[CString]) -> io::Result<()> {
+        let ours = Arc::clone(&self.ours);
         for name in names {
             if self.walk.stop.is_stopped() {
                 break;
             }
             path.push(OsStr::from_bytes(name.as_bytes()));
-            let met = Met { folder, name, path: self.inside(&path) };
+            let met = Met { root: self.walk.root, ours: &ours, folder, name, path: self.inside(&path) };
             match self.visitor.visit(&met) {
                 Err(error) if is_ours_to_solve(&error) => return Err(error),
                 // Gone, not readable, no file: there is nothing to find in it.
@@ -220,7 +245,7 @@ impl<V: Visit> Worker<'_, V> {
 
     /// By its name, or by what it is: of a file of ours, not even a handle is closed.
     fn is_ours(&self, path: &Path, number: u64) -> bool {
-        let ours = &self.walk.ours;
+        let ours = &self.ours;
         ours.name(path) || (ours.may_have(number) && path.symlink_metadata().is_ok_and(|about| ours.are(&about)))
     }
 

@@ -108,6 +108,43 @@ fn a_pipe_in_the_place_of_a_familiar_file_is_opened_no_second_time() {
     });
 }
 
+/// What is put in the place of a file between the look at the folder and the opening of the file.
+#[test]
+#[cfg(target_os = "linux")]
+fn a_walk_shows_nothing_of_ours_that_is_swapped_in() {
+    let (folder, root) = tree();
+    let at = |name: &str| folder.path().join(name);
+    for name in 0..300 {
+        fs::write(at(&format!("a{name}")), "plain").unwrap();
+    }
+    let database = File::options().read(true).write(true).open(at("data/db")).unwrap();
+    fcntl_lock(&database, FlockOperation::LockExclusive).unwrap();
+    let number = database.metadata().unwrap().ino();
+    let (scope, stop) = (Scope { policy: &POLICY, excluded: &[], files: None }, Stop::default());
+    let pattern = Pattern::new("secret", Case::Sensitive).unwrap();
+    let done = AtomicBool::new(false);
+    std::thread::scope(|threads| {
+        threads.spawn(|| {
+            while !done.load(Ordering::Relaxed) {
+                for (name, ours) in [("z1", "data/db"), ("z2", "conf.yaml")] {
+                    fs::write(at("new"), "plain").unwrap();
+                    fs::rename(at("new"), at(name)).unwrap();
+                    fs::hard_link(at(ours), at("linked")).unwrap();
+                    fs::rename(at("linked"), at(name)).unwrap();
+                }
+            }
+        });
+        let mut shown = Vec::new();
+        for _ in 0..400 {
+            let found = root.grep(scope, &pattern, 10, &stop).unwrap().occurrences;
+            shown.extend(found.into_iter().map(|one| one.file).filter(|file| file != "plain"));
+        }
+        done.store(true, Ordering::Relaxed);
+        assert_eq!(shown, Vec::<String>::new());
+    });
+    assert!(is_locked(number));
+}
+
 /// Whatever is done to names, what was ours is known as long as it has one.
 #[test]
 #[cfg(target_os = "linux")]
