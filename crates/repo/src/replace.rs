@@ -13,6 +13,7 @@ use rustix::fs::{Gid, Mode, OFlags, Uid};
 use uuid::Uuid;
 
 use crate::append::sync_folder;
+use crate::root::{Ours, Unopened};
 
 const PREFIX: &str = ".countersign-";
 const SUFFIX: &str = ".tmp";
@@ -68,15 +69,23 @@ pub(crate) struct Target<'a> {
     pub(crate) name: &'a OsStr,
 }
 
+/// What the one who replaces files keeps in mind.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Keeping<'a> {
+    pub(crate) notes: &'a Path,
+    pub(crate) ours: &'a Ours,
+}
+
 /// All of it is there and on disk afterwards, or nothing has changed. Links and second names are never written through:
 /// the name gets another file.
 pub(crate) fn replace(
     target: Target<'_>,
     content: &[u8],
-    notes: &Path,
+    keeping: Keeping<'_>,
     still_wanted: &dyn Fn() -> bool,
 ) -> Result<(), WriteRefused> {
-    let old = writable(target)?;
+    let Keeping { notes, ours } = keeping;
+    let old = writable(target, ours)?;
     // In this order: what is noted goes after what it speaks of.
     let note = Note::take(notes, target.whereabouts).map_err(WriteRefused::from_io)?;
     let mut temporary = Temporary::create(target.folder, &note, old.as_ref()).map_err(WriteRefused::from_io)?;
@@ -95,19 +104,21 @@ pub(crate) fn replace(
 }
 
 /// What is there, if it is a file that we may write ourselves: that a folder lets us put another in its place does not
-/// lift what the file says.
-fn writable(target: Target<'_>) -> Result<Option<Metadata>, WriteRefused> {
-    let mut options = OpenOptions::new();
-    let flags = OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::NOCTTY;
-    options.write(true).custom_flags(flags.bits().cast_signed());
-    match target.folder.open_with(target.name, &options) {
-        Ok(file) => {
-            let about = file.into_std().metadata().map_err(WriteRefused::from_io)?;
-            if about.is_file() { Ok(Some(about)) } else { Err(not_a_file()) }
-        }
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
-        Err(error) => Err(WriteRefused::from_io(error)),
+/// lift what the file says. It is judged by what it is before it is opened, because it may be another name of ours.
+fn writable(target: Target<'_>, ours: &Ours) -> Result<Option<Metadata>, WriteRefused> {
+    let there = match Unopened::look(target.folder, Path::new(target.name)) {
+        Ok(there) => there,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+        Err(error) => return Err(WriteRefused::from_io(error)),
+    };
+    if there.is_one_of(&ours.look_again()) {
+        return Err(WriteRefused::Denied);
     }
+    if !there.about().is_file() {
+        return Err(not_a_file());
+    }
+    let file = there.open(OFlags::WRONLY, ours).map_err(WriteRefused::from_io)?;
+    file.metadata().map(Some).map_err(WriteRefused::from_io)
 }
 
 pub(crate) fn not_a_file() -> WriteRefused {

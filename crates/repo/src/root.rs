@@ -36,7 +36,7 @@ pub struct Root {
     pub(crate) dir: Dir,
     pub(crate) path: PathBuf,
     /// Files and folders that no tool reads.
-    pub(crate) ours: Ours,
+    pub(crate) ours: Arc<Ours>,
     /// Held by the one who reads without a thread for it.
     at_once: Mutex<()>,
     handles: Handles,
@@ -70,12 +70,17 @@ pub enum FileRefused {
 impl Root {
     /// `ours` is what no tool may see wherever it lies: data folder, log, configuration.
     pub fn open(path: &Path, ours: &[PathBuf]) -> io::Result<Self> {
+        Self::beside(path, Arc::new(Ours::new(ours)))
+    }
+
+    /// Where somebody keeps in mind what is ours.
+    pub(crate) fn beside(path: &Path, ours: Arc<Ours>) -> io::Result<Self> {
         let path = path.canonicalize()?;
         let dir = Dir::open_ambient_dir(&path, ambient_authority())?;
         Ok(Self {
             dir,
             path,
-            ours: Ours::new(ours),
+            ours,
             at_once: Mutex::default(),
             handles: Handles::default(),
             familiar: Familiar::default(),

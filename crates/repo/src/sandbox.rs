@@ -6,12 +6,13 @@ use std::fs;
 use std::io;
 use std::os::fd::AsRawFd as _;
 use std::path::{Component, Path, PathBuf};
+use std::sync::Arc;
 
 use cap_std::fs::Dir;
 
 use crate::append::sync_folder;
-use crate::replace::{Target, WriteRefused, clear_leftovers, not_a_file, replace};
-use crate::root::{plain, resolved_as_far_as_it_exists};
+use crate::replace::{Keeping, Target, WriteRefused, clear_leftovers, not_a_file, replace};
+use crate::root::{Ours, plain, resolved_as_far_as_it_exists};
 use crate::{FileRefused, Found, PathPolicy, Root};
 
 /// As many as systems follow.
@@ -36,17 +37,20 @@ pub struct Places {
 #[derive(Debug)]
 pub struct Sandbox {
     places: Places,
+    /// What is hidden. It is kept from call to call, because what was ours once stays so.
+    ours: Arc<Ours>,
 }
 
 impl Sandbox {
     pub fn new(places: Places) -> Self {
-        Self { places }
+        let ours = Arc::new(Ours::new(&places.hidden));
+        Self { places, ours }
     }
 
     /// Blocks on the disk, like everything here; not for an async thread.
     pub fn read(&self, policy: &PathPolicy, request: &str) -> Result<Found, FileRefused> {
         let path = self.inside(policy, request)?;
-        let root = match Root::open(&self.places.root, &self.places.hidden) {
+        let root = match Root::beside(&self.places.root, Arc::clone(&self.ours)) {
             Ok(root) => root,
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Err(FileRefused::NotFound),
             Err(error) => return Err(FileRefused::Io(error)),
@@ -72,12 +76,14 @@ impl Sandbox {
             return Err(WriteRefused::Io(io::ErrorKind::InvalidFilename.into()));
         }
         make_root(&self.places.root).map_err(WriteRefused::from_io)?;
-        let root = Root::open(&self.places.root, &self.places.hidden).map_err(WriteRefused::from_io)?;
+        let root = Root::beside(&self.places.root, Arc::clone(&self.ours)).map_err(WriteRefused::from_io)?;
+        self.ours.look_again();
         let way = Way { root: &root, policy, guarded: self.guarded() };
         let mut made = MadeFolders::default();
         let written = way.place(&path, &mut made).and_then(|Place { folder, whereabouts, name }| {
             let target = Target { folder: &folder, whereabouts: &whereabouts, name: &name };
-            replace(target, content, &self.places.notes, still_wanted)
+            let keeping = Keeping { notes: &self.places.notes, ours: &self.ours };
+            replace(target, content, keeping, still_wanted)
         });
         match written {
             Ok(()) => made.sync().map_err(WriteRefused::Unsettled),

@@ -8,7 +8,9 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use countersign_repo::{Case, FileRefused, ParentRule, PathPolicy, Pattern, Places, Root, Sandbox, Scope, Stop};
+use countersign_repo::{
+    Case, FileRefused, ParentRule, PathPolicy, Pattern, Places, Root, Sandbox, Scope, Stop, WriteRefused,
+};
 use rustix::fs::{FlockOperation, fcntl_lock};
 
 const POLICY: PathPolicy = PathPolicy { blocked: &[], parents: ParentRule::Component, max_bytes: 1024 };
@@ -143,6 +145,32 @@ fn a_walk_shows_nothing_of_ours_that_is_swapped_in() {
         assert_eq!(shown, Vec::<String>::new());
     });
     assert!(is_locked(number));
+}
+
+/// Under whatever names it is written to.
+#[test]
+#[cfg(target_os = "linux")]
+fn a_sandbox_leaves_our_locks_alone_when_it_writes() {
+    let (folder, _) = tree();
+    let at = |name: &str| folder.path().join(name);
+    let database = File::options().read(true).write(true).open(at("data/db")).unwrap();
+    fcntl_lock(&database, FlockOperation::LockExclusive).unwrap();
+    let number = database.metadata().unwrap().ino();
+    let places = Places { root: at("files"), hidden: vec![at("data")], guarded: Vec::new(), notes: at("data/writing") };
+    let sandbox = Sandbox::new(places);
+    let write = |name: &str| sandbox.write(&POLICY, name, b"new", &|| true);
+    write("plain").unwrap();
+    fs::hard_link(at("data/db"), at("files/linked")).unwrap();
+    symlink("linked", at("files/link")).unwrap();
+    for name in ["linked", "link"] {
+        assert!(matches!(write(name), Err(WriteRefused::Denied)), "{name}");
+        assert!(is_locked(number), "{name}");
+    }
+    fs::rename(at("data/db"), at("files/renamed")).unwrap();
+    assert!(matches!(write("renamed"), Err(WriteRefused::Denied)));
+    assert!(matches!(sandbox.read(&POLICY, "renamed"), Err(FileRefused::Denied)));
+    assert!(is_locked(number), "renamed");
+    write("plain").unwrap();
 }
 
 /// Whatever is done to names, what was ours is known as long as it has one.
