@@ -1,6 +1,7 @@
 //! Files that only grow: whole entries at their end, one writer at a time over all processes, on disk before the
 //! answer. What a crash left half-written is set aside, never glued to the next entry.
 
+use std::fmt;
 use std::fs::{File, TryLockError};
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::io::{self, Write as _};
@@ -9,9 +10,10 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use cap_std::ambient_authority;
-use cap_std::fs::{Dir, OpenOptions, OpenOptionsExt as _};
+use cap_std::fs::{Dir, MetadataExt as _, OpenOptions, OpenOptionsExt as _};
 use rustix::fs::OFlags;
-use rustix::io::Errno;
+
+use crate::root::{Ours, Unopened};
 
 const LOCK_POLL: Duration = Duration::from_millis(2);
 
@@ -31,13 +33,31 @@ pub struct AppendOnly {
     dir: PathBuf,
     /// Where it is noted what is being written, for whoever comes after a crash.
     notes: PathBuf,
+    /// What lies beside the notes.
+    ours: Ours,
+}
+
+/// What is to be added, and how.
+pub struct NewEntry<'a> {
+    /// Without the line break at its end.
+    pub text: &'a str,
+    /// Whether a last line without a line break may be what a person left so.
+    pub is_line: fn(&[u8]) -> bool,
+    /// How long to wait for other writers, all in all.
+    pub patience: Duration,
+    /// Asked once, when all is ready: from then on the entry is written, or taken back as a whole.
+    pub begin: &'a dyn Fn() -> bool,
 }
 
 #[derive(Debug, thiserror::Error)]
 pub enum AppendError {
-    /// A link, a folder, a pipe, or a file that has another name elsewhere: writing could reach something else.
+    /// A link, a folder, a pipe, a file of our own, or one that has another name elsewhere: writing could reach something
+    /// else.
     #[error("it is not a plain file of its own")]
     NotPlain,
+    /// The file is as it was.
+    #[error("nobody wants it any more")]
+    Abandoned,
     #[error("another process keeps the file locked")]
     Locked,
     #[error("no space is left")]
@@ -50,43 +70,57 @@ pub enum AppendError {
     Unknown(#[source] io::Error),
 }
 
+impl fmt::Debug for NewEntry<'_> {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.debug_struct("NewEntry").field("text", &self.text).finish_non_exhaustive()
+    }
+}
+
 impl AppendOnly {
-    /// `dir` is made when the first entry comes. Where it lies below `root`, no link leads out of there.
+    /// `dir` is made when the first entry comes. Where it lies below `root`, no link leads out of there. What else is in
+    /// the folder of the notes, our database for one, is no file for entries, whatever it is called by then.
     pub fn new(root: &Path, dir: &Path, notes: &Path) -> Self {
-        Self { root: root.to_owned(), dir: dir.to_owned(), notes: notes.to_owned() }
+        let ours = Ours::without(&[notes.to_owned()], Some(dir));
+        Self { root: root.to_owned(), dir: dir.to_owned(), notes: notes.to_owned(), ours }
     }
 
-    /// Adds the entry and a line break, and answers how many bytes were added. `is_line` says whether a last line without
-    /// a line break may be what a person left so; `patience` is how long to wait for other writers. Blocks on the disk;
-    /// not for an async thread.
-    pub fn append(
-        &self,
-        name: &str,
-        entry: &str,
-        is_line: fn(&[u8]) -> bool,
-        patience: Duration,
-    ) -> Result<u64, AppendError> {
+    /// Adds the entry and a line break, and answers how many bytes were added. Blocks on the disk; not for an async thread.
+    pub fn append(&self, name: &str, entry: &NewEntry<'_>) -> Result<u64, AppendError> {
         let (folder, above) = self.folder()?;
-        let mut file = open_locked(&folder, name, patience)?;
+        self.ours.look_again();
+        let files = Files { folder: &folder, ours: &self.ours, give_up: Instant::now() + entry.patience };
+        let mut file = files.open_locked(name)?;
         let note = self.note(name);
-        if let Some(from) = torn_from(&file, &note, is_line)? {
-            set_aside(&folder, &mut file, name, from, patience)?;
+        if let Some(from) = torn_from(&file, &note, entry.is_line)? {
+            files.set_aside(&mut file, name, from)?;
         }
         let before = file.metadata()?.len();
         if before == 0 {
             // Whoever made file and folders may not have come so far.
             above.iter().chain([&folder]).try_for_each(sync_folder)?;
         }
-        let mut text = String::with_capacity(entry.len() + 2);
+        let mut text = String::with_capacity(entry.text.len() + 2);
         if before > 0 && last_byte(&file, before)? != b'\n' {
             // What a person left without a line break stays as it is, on a line of its own.
             text.push('\n');
         }
-        text.push_str(entry);
+        text.push_str(entry.text);
         text.push('\n');
-        note.write(before, &text).map_err(no_space_or)?;
-        write_whole(&mut file, before, text.as_bytes())?;
-        note.clear();
+        let written = note.write(before, &text).map_err(no_space_or).and_then(|()| {
+            if !(entry.begin)() {
+                return Err(AppendError::Abandoned);
+            }
+            write_whole(&mut file, before, text.as_bytes())
+        });
+        match written {
+            // What the disk holds will show, and whoever comes then needs the note.
+            Err(AppendError::Unknown(error)) => return Err(AppendError::Unknown(error)),
+            // A person may write the same words, and they are not torn.
+            written => {
+                note.clear();
+                written?;
+            }
+        }
         if !is_current(&folder, name, &file)? {
             let error = io::Error::other("the file was replaced while it was written");
             return Err(AppendError::Unknown(error));
@@ -121,48 +155,67 @@ impl AppendOnly {
     }
 }
 
-/// The file that is there when it is our turn.
-fn open_locked(folder: &Dir, name: &str, patience: Duration) -> Result<File, AppendError> {
-    let give_up = Instant::now() + patience;
-    for _ in 0..OPEN_ATTEMPTS {
-        let file = open(folder, name)?;
-        lock(&file, give_up)?;
-        if !is_current(folder, name, &file)? {
-            continue;
+/// The folder for one entry.
+struct Files<'a> {
+    folder: &'a Dir,
+    ours: &'a Ours,
+    /// On whichever file the others are.
+    give_up: Instant,
+}
+
+impl Files<'_> {
+    /// The file that is there when it is our turn.
+    fn open_locked(&self, name: &str) -> Result<File, AppendError> {
+        for _ in 0..OPEN_ATTEMPTS {
+            let file = self.open(name)?;
+            lock(&file, self.give_up)?;
+            if !is_current(self.folder, name, &file)? {
+                continue;
+            }
+            let about = file.metadata()?;
+            let plain = about.is_file() && about.nlink() == 1;
+            return if plain { Ok(file) } else { Err(AppendError::NotPlain) };
         }
-        let about = file.metadata()?;
-        let plain = about.is_file() && about.nlink() == 1;
-        return if plain { Ok(file) } else { Err(AppendError::NotPlain) };
+        Err(AppendError::Locked)
     }
-    Err(AppendError::Locked)
+
+    /// Never through a link, and never a file that is ours: that would lose the locks of our database.
+    fn open(&self, name: &str) -> Result<File, AppendError> {
+        let mut options = OpenOptions::new();
+        let flags = OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::NOCTTY;
+        options.read(true).append(true).create_new(true).custom_flags(flags.bits().cast_signed());
+        match self.folder.open_with(name, &options) {
+            Ok(file) => return Ok(file.into_std()),
+            Err(error) if error.kind() != io::ErrorKind::AlreadyExists => return Err(no_space_or(error)),
+            Err(_) => {}
+        }
+        let there = Unopened::look(self.folder, Path::new(name))?;
+        let about = there.about();
+        if !about.is_file() || about.nlink() != 1 || there.is_one_of(&self.ours.now()) {
+            return Err(AppendError::NotPlain);
+        }
+        Ok(there.open(OFlags::RDWR | OFlags::APPEND, self.ours)?)
+    }
+
+    fn set_aside(&self, file: &mut File, name: &str, from: u64) -> Result<(), AppendError> {
+        let mut torn = read_from(file, from, file.metadata()?.len())?;
+        torn.push(b'\n');
+        let mut aside = self.open_locked(&format!("{name}.torn"))?;
+        let before = aside.metadata()?.len();
+        write_whole(&mut aside, before, &torn)?;
+        sync_folder(self.folder)?;
+        // Only now: whatever happens in between, the bytes are in one of the two.
+        file.set_len(from)?;
+        file.sync_data()?;
+        Ok(())
+    }
 }
 
 /// Whether the name still leads to this file.
 fn is_current(folder: &Dir, name: &str, file: &File) -> io::Result<bool> {
-    let ours = file.metadata()?;
-    let identity = |about: &cap_std::fs::Metadata| {
-        use cap_std::fs::MetadataExt as _;
-        (about.dev(), about.ino())
-    };
-    Ok(folder.symlink_metadata(name).ok().as_ref().map(identity) == Some((ours.dev(), ours.ino())))
-}
-
-/// Never through a link, and never waiting for the other end of a pipe.
-fn open(folder: &Dir, name: &str) -> Result<File, AppendError> {
-    let mut options = OpenOptions::new();
-    let flags = OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::NOCTTY;
-    options.read(true).append(true).custom_flags(flags.bits().cast_signed());
-    let not_plain = |error: io::Error| match error.raw_os_error().map(Errno::from_raw_os_error) {
-        Some(Errno::LOOP | Errno::NXIO | Errno::ISDIR) => AppendError::NotPlain,
-        _ => AppendError::Io(error),
-    };
-    match folder.open_with(name, options.clone().create_new(true)) {
-        Ok(file) => Ok(file.into_std()),
-        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
-            Ok(folder.open_with(name, &options).map_err(not_plain)?.into_std())
-        }
-        Err(error) => Err(no_space_or(error)),
-    }
+    let opened = cap_std::fs::Metadata::from_file(file)?;
+    let identity = |about: &cap_std::fs::Metadata| (about.dev(), about.ino());
+    Ok(folder.symlink_metadata(name).ok().as_ref().map(identity) == Some(identity(&opened)))
 }
 
 /// Released when the file is closed, by a crash, too.
@@ -220,19 +273,6 @@ fn torn_from(file: &File, note: &Note, is_line: fn(&[u8]) -> bool) -> io::Result
         return Ok(None);
     }
     Ok((!is_line(&read_from(file, line, length)?)).then_some(line))
-}
-
-fn set_aside(folder: &Dir, file: &mut File, name: &str, from: u64, patience: Duration) -> Result<(), AppendError> {
-    let mut torn = read_from(file, from, file.metadata()?.len())?;
-    torn.push(b'\n');
-    let mut aside = open_locked(folder, &format!("{name}.torn"), patience)?;
-    let before = aside.metadata()?.len();
-    write_whole(&mut aside, before, &torn)?;
-    sync_folder(folder)?;
-    // Only now: whatever happens in between, the bytes are in one of the two.
-    file.set_len(from)?;
-    file.sync_data()?;
-    Ok(())
 }
 
 fn read_from(file: &File, from: u64, length: u64) -> io::Result<Vec<u8>> {

@@ -20,7 +20,7 @@ mod syntax;
 mod until;
 mod walk;
 
-pub use append::{AppendError, AppendOnly};
+pub use append::{AppendError, AppendOnly, NewEntry};
 pub use grep::{Case, GrepFailed, InvalidPattern, Occurrence, Pattern, Report};
 pub use imports::ImportKind;
 pub use language::language_of;

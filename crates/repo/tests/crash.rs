@@ -12,7 +12,7 @@ use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
-use countersign_repo::AppendOnly;
+use countersign_repo::{AppendOnly, NewEntry};
 
 const FOLDER: &str = "COUNTERSIGN_REPO_CRASH_FOLDER";
 const WRITER: &str = "COUNTERSIGN_REPO_CRASH_WRITER";
@@ -49,7 +49,7 @@ fn every_acknowledged_entry_survives_every_kill() {
         }
         // One more writer finds whatever the killed ones left.
         let own = format!("after {round}");
-        files(folder.path()).append(NAME, &entry(&own), |_| true, PATIENCE).unwrap();
+        append(&files(folder.path()), &own);
         acknowledged.insert(own);
         let bytes = fs::read(folder.path().join("memory").join(NAME)).unwrap();
         assert!(bytes.starts_with(&before), "round {round} changed what was there");
@@ -72,7 +72,7 @@ fn writer() {
     let mut stdout = std::io::stdout();
     for n in 0.. {
         let name = format!("{writer} {n}");
-        files.append(NAME, &entry(&name), |_| true, PATIENCE).unwrap();
+        append(&files, &name);
         // Acknowledged by one write, after the append.
         stdout.write_all(format!("wrote {name}.\n").as_bytes()).unwrap();
         stdout.flush().unwrap();
@@ -87,6 +87,11 @@ fn start(folder: &Path, writer: usize) -> Child {
 
 fn files(folder: &Path) -> AppendOnly {
     AppendOnly::new(folder, &folder.join("memory"), folder)
+}
+
+fn append(files: &AppendOnly, name: &str) {
+    let entry = NewEntry { text: &entry(name), is_line: |_| true, patience: PATIENCE, begin: &|| true };
+    files.append(NAME, &entry).unwrap();
 }
 
 fn entry(name: &str) -> String {

@@ -1,13 +1,13 @@
 //! `write_memory_entry`: one more entry at the end of one of the three memory files, after a person agreed. Nothing
 //! that is there is changed, and what was answered is on disk.
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use countersign_contract::{
     Approval, CallContext, Code, Effect, Example, Mistake, Rejection, Sentence, Terms, Tool, ToolError, parse_json,
 };
-use countersign_repo::{AppendError, AppendOnly};
+use countersign_repo::{AppendError, AppendOnly, NewEntry};
 use schemars::JsonSchema;
 use serde::de::IgnoredAny;
 use serde::{Deserialize, Serialize};
@@ -15,6 +15,9 @@ use serde_json::json;
 
 /// Another process keeps a file for one write and one sync; longer than this is a failure, not a queue.
 const PATIENCE: Duration = Duration::from_secs(10);
+
+/// So long before its time is up the call says itself what has become of the entry; the gate does not know.
+const TIME_TO_ANSWER: Duration = Duration::from_millis(200);
 
 /// Of an entry, without its line break.
 const MAX_BYTES: usize = 10_240;
@@ -101,13 +104,47 @@ impl Tool for WriteMemoryEntry {
 
     async fn call(&self, ctx: &CallContext, input: Input) -> Result<Output, ToolError> {
         let (file, entry, memory) = (input.file, line(&input)?, Arc::clone(&self.memory));
-        // Whoever is told that the time is up must not find the entry there later.
         let patience = PATIENCE.min(ctx.deadline / 2);
-        // In a thread of its own, and so to its end even when the caller goes away.
-        let append =
-            tokio::task::spawn_blocking(move || memory.append(file.name(), &entry, file.line_check(), patience));
-        let bytes_written = append.await.map_err(ToolError::internal)?.map_err(|error| failed(file, &error))?;
+        let fate = Fate::default();
+        // Whoever goes away must not find the entry there later.
+        let _given_up = GivesUp(fate.clone());
+        let of_the_writer = fate.clone();
+        // In a thread of its own, and so to its end once it has begun to write.
+        let append = tokio::task::spawn_blocking(move || {
+            let begin = || of_the_writer.is(Decision::Written);
+            let entry = NewEntry { text: &entry, is_line: file.line_check(), patience, begin: &begin };
+            memory.append(file.name(), &entry)
+        });
+        let time = ctx.deadline.saturating_sub(TIME_TO_ANSWER.min(ctx.deadline / 10));
+        let Ok(appended) = tokio::time::timeout(time, append).await else {
+            return Err(late(fate.is(Decision::GivenUp)).into());
+        };
+        let bytes_written = appended.map_err(ToolError::internal)?.map_err(|error| failed(file, &error))?;
         Ok(Output { success: true, file, bytes_written })
+    }
+}
+
+/// What becomes of an entry: the first one who decides is right, and the other one knows.
+#[derive(Debug, Clone, Default)]
+struct Fate(Arc<OnceLock<Decision>>);
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Decision {
+    Written,
+    GivenUp,
+}
+
+impl Fate {
+    fn is(&self, decision: Decision) -> bool {
+        *self.0.get_or_init(|| decision) == decision
+    }
+}
+
+struct GivesUp(Fate);
+
+impl Drop for GivesUp {
+    fn drop(&mut self) {
+        self.0.is(Decision::GivenUp);
     }
 }
 
@@ -141,16 +178,22 @@ fn line(input: &Input) -> Result<String, Rejection> {
         return Err(Rejection::new(Code::TooLarge, error));
     }
     if !input.file.is_json() {
-        return Ok(entry.clone());
+        // In JSON it is no character either, and a database cannot keep it.
+        return if entry.contains('\0') {
+            Err(malformed("it has a NUL character", "The entry must be text"))
+        } else {
+            Ok(entry.clone())
+        };
     }
     match parse_json(entry.as_bytes()) {
         Ok(_) => Ok(compact(entry)),
-        Err(malformed) => {
-            let message = format!("not valid JSON: {malformed}");
-            let mistake = Mistake { path: "/entry".to_owned(), message, keyword: "format".to_owned() };
-            Err(Rejection::invalid("The entry must be valid JSON", &[mistake]))
-        }
+        Err(error) => Err(malformed(format!("not valid JSON: {error}"), "The entry must be valid JSON")),
     }
+}
+
+fn malformed(message: impl Into<String>, sentence: &str) -> Rejection {
+    let mistake = Mistake { path: "/entry".to_owned(), message: message.into(), keyword: "format".to_owned() };
+    Rejection::invalid(sentence, &[mistake])
 }
 
 /// Valid JSON without the space between its parts. Numbers and texts stay as they were written.
@@ -166,8 +209,19 @@ fn compact(json: &str) -> String {
     line
 }
 
+/// The time is up; `given_up` says that nothing will be written any more.
+fn late(given_up: bool) -> Rejection {
+    let error = if given_up {
+        "The entry could not be written in time; nothing was written"
+    } else {
+        "The disk did not answer in time; the entry may be there or come yet, which shows when the file is read"
+    };
+    Rejection::new(Code::Timeout, error)
+}
+
 fn failed(file: MemoryFile, error: &AppendError) -> ToolError {
     let rejection = match error {
+        AppendError::Abandoned => return ToolError::Cancelled,
         AppendError::NotPlain => Rejection::new(Code::AccessDenied, "Access denied"),
         AppendError::Locked => {
             Rejection::new(Code::Unavailable, "Another process keeps the file locked; nothing was written")
@@ -185,7 +239,59 @@ fn failed(file: MemoryFile, error: &AppendError) -> ToolError {
 
 #[cfg(test)]
 mod tests {
-    use super::{Input, MemoryFile, compact, line};
+    use std::fs::{self, File};
+    use std::sync::Arc;
+    use std::time::Duration;
+
+    use countersign_contract::{Access, CallContext, Caller, Client, Code, Progress, Tool as _, ToolError};
+    use countersign_repo::AppendOnly;
+    use tokio::runtime::Builder;
+    use tokio_util::sync::CancellationToken;
+
+    use super::{Decision, Fate, GivesUp, Input, MemoryFile, WriteMemoryEntry, compact, late, line};
+
+    #[test]
+    fn who_decides_first_is_right() {
+        let fate = Fate::default();
+        drop(GivesUp(fate.clone()));
+        assert!(fate.is(Decision::GivenUp) && !fate.is(Decision::Written));
+        let fate = Fate::default();
+        assert!(fate.is(Decision::Written));
+        drop(GivesUp(fate.clone()));
+        assert!(fate.is(Decision::Written) && !fate.is(Decision::GivenUp));
+        assert!(late(true).error.ends_with("nothing was written") && late(false).error.contains("may be there"));
+    }
+
+    #[test]
+    fn what_was_given_up_in_time_is_never_written() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("memory/best_practices.md");
+        fs::create_dir(folder.path().join("memory")).unwrap();
+        fs::write(&path, "first\n").unwrap();
+        let notes = folder.path().join("notes");
+        fs::create_dir(&notes).unwrap();
+        let memory = Arc::new(AppendOnly::new(folder.path(), &folder.path().join("memory"), &notes));
+        let (tool, locked) = (WriteMemoryEntry { memory }, File::open(&path).unwrap());
+        locked.lock().unwrap();
+        let input = Input { file: MemoryFile::BestPractices, entry: "second".to_owned() };
+        let runtime = Builder::new_current_thread().enable_time().start_paused(true).build().unwrap();
+        let (refused, ()) = runtime.block_on(async {
+            let minute = Duration::from_mins(1);
+            let ctx = context(minute);
+            tokio::join!(tool.call(&ctx, input), tokio::time::advance(minute))
+        });
+        let ToolError::Rejected(rejection) = refused.unwrap_err() else { panic!("not for the caller") };
+        assert_eq!(rejection, late(true));
+        drop(locked);
+        // Waits for the writer's thread.
+        drop(runtime);
+        assert_eq!(fs::read_to_string(&path).unwrap(), "first\n");
+    }
+
+    fn context(deadline: Duration) -> CallContext {
+        let caller = Arc::new(Caller { name: "test".into(), access: Access::All, approver: false });
+        CallContext::new(caller, deadline, CancellationToken::new(), Progress::default(), Client::default())
+    }
 
     #[test]
     fn json_is_stored_on_one_line_as_it_was_written() {
@@ -206,6 +312,10 @@ mod tests {
         for entry in ["", "{", "{\"a\":1}\n{\"b\":2}", "{\"a\":1,}", "text", "\u{feff}{}", &"[".repeat(5000)] {
             let input = Input { file: MemoryFile::ProgressLog, entry: entry.to_owned() };
             assert!(line(&input).is_err(), "{entry}");
+        }
+        for (file, entry) in [(MemoryFile::BestPractices, "a\0b"), (MemoryFile::Decisions, "\"a\0b\"")] {
+            let refused = line(&Input { file, entry: entry.to_owned() }).unwrap_err();
+            assert_eq!(refused.code, Code::ValidationError);
         }
         for (characters, fits) in [(10_240, true), (10_241, false)] {
             let input = Input { file: MemoryFile::BestPractices, entry: "x".repeat(characters) };

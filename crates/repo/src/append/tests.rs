@@ -1,13 +1,13 @@
 //! Real files, in the states that crashes, people and attackers leave them in.
 
 use std::fs;
-use std::os::unix::fs::symlink;
-use std::path::PathBuf;
-use std::time::Duration;
+use std::os::unix::fs::{MetadataExt as _, symlink};
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
 
 use tempfile::TempDir;
 
-use super::{AppendError, AppendOnly};
+use super::{AppendError, AppendOnly, NewEntry};
 
 const NAME: &str = "log.jsonl";
 
@@ -43,7 +43,12 @@ impl Bench {
     }
 
     fn append(&self, entry: &str) -> Result<u64, AppendError> {
-        self.files.append(NAME, entry, |line| line.ends_with(b"}"), Duration::from_secs(10))
+        self.append_within(entry, Duration::from_secs(10), &|| true)
+    }
+
+    fn append_within(&self, text: &str, patience: Duration, begin: &dyn Fn() -> bool) -> Result<u64, AppendError> {
+        let is_line = |line: &[u8]| line.ends_with(b"}");
+        self.files.append(NAME, &NewEntry { text, is_line, patience, begin })
     }
 
     /// The file, and what was set aside.
@@ -139,7 +144,7 @@ fn a_file_that_stays_locked_is_not_written_later() {
     let bench = Bench::with("{1}\n");
     let other = fs::OpenOptions::new().append(true).open(bench.path()).unwrap();
     other.lock().unwrap();
-    let refused = bench.files.append(NAME, "{2}", |_| true, Duration::from_millis(20));
+    let refused = bench.append_within("{2}", Duration::from_millis(20), &|| true);
     assert!(matches!(refused, Err(AppendError::Locked)), "{refused:?}");
     drop(other);
     assert_eq!(bench.content(), ("{1}\n".to_owned(), None));
@@ -181,6 +186,111 @@ fn a_folder_outside_the_root_is_made_too() {
     let (root, dir) = (folder.path().join("root"), folder.path().join("elsewhere/memory"));
     fs::create_dir(&root).unwrap();
     let files = AppendOnly::new(&root, &dir, folder.path());
-    files.append(NAME, "{1}", |_| true, Duration::ZERO).unwrap();
+    let entry = NewEntry { text: "{1}", is_line: |_| true, patience: Duration::ZERO, begin: &|| true };
+    files.append(NAME, &entry).unwrap();
     assert_eq!(fs::read_to_string(dir.join(NAME)).unwrap(), "{1}\n");
+}
+
+/// The database is a file beside the notes. Every name that it has can be put where an entry goes.
+#[test]
+#[cfg(target_os = "linux")]
+fn a_file_of_our_own_is_never_opened() {
+    for (name, rename) in [(NAME, false), (NAME, true), ("log.jsonl.torn", false), ("log.jsonl.torn", true)] {
+        // Torn, so that it is set aside.
+        let bench = Bench::with("{1}\n{2");
+        let (database, place) = (bench.folder.path().join("notes/db"), bench.path().with_file_name(name));
+        fs::write(&database, "rows\n").unwrap();
+        let handle = fs::File::options().read(true).write(true).open(&database).unwrap();
+        rustix::fs::fcntl_lock(&handle, rustix::fs::FlockOperation::LockExclusive).unwrap();
+        let number = handle.metadata().unwrap().ino();
+        bench.files.ours.look_again();
+        let _ = fs::remove_file(&place);
+        if rename {
+            fs::rename(&database, &place).unwrap();
+        } else {
+            fs::hard_link(&database, &place).unwrap();
+        }
+        let appended = bench.append("{3}");
+        assert!(name != NAME && !rename || matches!(appended, Err(AppendError::NotPlain)), "{name}: {appended:?}");
+        let locks = fs::read_to_string("/proc/locks").unwrap();
+        let ours = |line: &str| line.contains(" POSIX ") && line.contains(&format!(":{number} "));
+        assert!(locks.lines().any(ours), "{name} {rename}: {appended:?}");
+        assert_eq!(fs::read_to_string(&place).unwrap(), "rows\n", "{name} {rename}");
+    }
+}
+
+#[test]
+fn memory_may_lie_beside_the_notes() {
+    let folder = tempfile::tempdir().unwrap();
+    let files = AppendOnly::new(folder.path(), &folder.path().join("memory"), folder.path());
+    let entry = NewEntry { text: "{1}", is_line: |_| true, patience: Duration::ZERO, begin: &|| true };
+    for _ in 0..2 {
+        files.append(NAME, &entry).unwrap();
+    }
+    assert_eq!(fs::read_to_string(folder.path().join("memory").join(NAME)).unwrap(), "{1}\n{1}\n");
+}
+
+#[test]
+fn what_nobody_wants_any_more_is_not_written() {
+    let bench = Bench::with("{1}\n");
+    let refused = bench.append_within("{2}", Duration::from_secs(10), &|| false);
+    assert!(matches!(refused, Err(AppendError::Abandoned)), "{refused:?}");
+    assert_eq!(bench.content(), ("{1}\n".to_owned(), None));
+    assert!(!bench.note().exists());
+    // A person begins the same line: it is theirs, not the rest of ours.
+    fs::write(bench.path(), "{1}\n{2}").unwrap();
+    bench.append("{3}").unwrap();
+    assert_eq!(bench.content(), ("{1}\n{2}\n{3}\n".to_owned(), None));
+}
+
+/// A limit on files is like a full disk. It is for a whole process, and kills unless that is ignored, so this starts
+/// itself once more.
+#[test]
+fn what_was_taken_back_leaves_no_note() {
+    const FOLDER: &str = "COUNTERSIGN_REPO_FULL_FOLDER";
+    let long = format!("{}}}\n", "x".repeat(1020));
+    let files = |folder: &Path| AppendOnly::new(folder, &folder.join("memory"), folder);
+    if let Some(folder) = std::env::var_os(FOLDER) {
+        use rustix::process::{Resource, Rlimit, setrlimit};
+        setrlimit(Resource::Fsize, Rlimit { current: Some(1024), maximum: None }).unwrap();
+        let entry = NewEntry { text: "{2}", is_line: |_| true, patience: Duration::ZERO, begin: &|| true };
+        let refused = files(Path::new(&folder)).append(NAME, &entry);
+        assert!(matches!(refused, Err(AppendError::NoSpace(_))), "{refused:?}");
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("memory").join(NAME);
+    fs::create_dir(folder.path().join("memory")).unwrap();
+    fs::write(&path, &long).unwrap();
+    let mut again = std::process::Command::new("sh");
+    again.args(["-c", "trap '' XFSZ; exec \"$0\" \"$@\""]).arg(std::env::current_exe().unwrap());
+    again.args(["--exact", "append::tests::what_was_taken_back_leaves_no_note"]).env(FOLDER, folder.path());
+    let output = again.output().unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stdout));
+    assert_eq!(fs::read_to_string(&path).unwrap(), long);
+    let left: Vec<_> = fs::read_dir(folder.path()).unwrap().map(|entry| entry.unwrap().file_name()).collect();
+    assert_eq!(left, ["memory"], "no note");
+}
+
+#[test]
+fn one_patience_is_for_all_that_is_waited_for() {
+    let bench = Bench::with("{1}\n{2");
+    let aside = bench.path().with_file_name(format!("{NAME}.torn"));
+    let lock = |path: &Path| {
+        let file = fs::OpenOptions::new().append(true).create(true).open(path).unwrap();
+        file.lock().unwrap();
+        file
+    };
+    let (first, _second) = (lock(&bench.path()), lock(&aside));
+    let begun = Instant::now();
+    std::thread::scope(|scope| {
+        scope.spawn(move || {
+            std::thread::sleep(Duration::from_millis(400));
+            drop(first);
+        });
+        let refused = bench.append_within("{3}", Duration::from_millis(600), &|| true);
+        assert!(matches!(refused, Err(AppendError::Locked)), "{refused:?}");
+    });
+    // Twice the patience would be a second.
+    assert!(begun.elapsed() < Duration::from_millis(900), "{:?}", begun.elapsed());
 }
