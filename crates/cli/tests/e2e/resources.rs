@@ -117,9 +117,9 @@ impl World {
             "POST /mcp HTTP/1.1\r\nhost: {address}\r\ncontent-type: application/json\r\naccept: {BOTH}\r\n\
              mcp-protocol-version: 2026-07-28\r\nmcp-method: {method}\r\n{name}{more}content-length: {length}\r\n\r\n"
         );
-        let mut stream = connect(address);
-        stream.write_all((head + &body).as_bytes()).unwrap();
-        Stream { stream, heard: Vec::new(), all: Vec::new() }
+        let mut connection = connect(address);
+        connection.write_all((head + &body).as_bytes()).unwrap();
+        Stream { connection, heard: Vec::new(), all: Vec::new() }
     }
 
     fn listen(&self, uris: &[&str], more: &str) -> Stream {
@@ -161,7 +161,7 @@ impl World {
 }
 
 struct Stream {
-    stream: TcpStream,
+    connection: TcpStream,
     heard: Vec<u8>,
     all: Vec<u8>,
 }
@@ -176,7 +176,7 @@ impl Stream {
                 self.heard.drain(..place + what.len());
                 return;
             }
-            let count = self.stream.read(&mut chunk).unwrap();
+            let count = self.connection.read(&mut chunk).unwrap();
             assert!(count > 0, "the stream ended without {what}: {text}");
             self.heard.extend_from_slice(&chunk[..count]);
             self.all.extend_from_slice(&chunk[..count]);
@@ -216,8 +216,8 @@ impl<'a> Session<'a> {
         let message = json!({"jsonrpc": "2.0", "id": 2, "method": method, "params": {"uri": uri}});
         let answer = self.send(&message);
         let text = String::from_utf8_lossy(&answer.body).into_owned();
-        let message = text.lines().filter_map(|line| serde_json::from_str(line.strip_prefix("data:")?.trim()).ok());
-        message.last().unwrap_or_else(|| panic!("{text}"))
+        let mut message = text.lines().filter_map(|line| serde_json::from_str(line.strip_prefix("data:")?.trim()).ok());
+        message.next_back().unwrap_or_else(|| panic!("{text}"))
     }
 
     fn close(self) {
