@@ -161,7 +161,9 @@ fn tool(judged: &Judged) -> Value {
             "tool": judged.name, "verdict": "admitted", "name": contract.name, "effect": contract.effect,
             "approval": contract.terms.approval, "noted": reasons(&judged.name, noted),
         }),
-        Verdict::Refused(refused) => json!({"tool": judged.name, "verdict": "refused", "reasons": reasons(&judged.name, refused)}),
+        Verdict::Refused(refused) => {
+            json!({"tool": judged.name, "verdict": "refused", "reasons": reasons(&judged.name, refused)})
+        }
         Verdict::LeftOut => json!({"tool": judged.name, "verdict": "left_out"}),
     }
 }

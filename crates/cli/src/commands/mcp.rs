@@ -21,7 +21,8 @@ pub(super) fn run(common: &Common) -> Result<ExitCode, CommandError> {
         // Many clients ask for the list once, and at once.
         host.await_upstreams(UPSTREAMS_PATIENCE).await;
         let mut stop = None;
-        let served = host.mcp().serve_stdio(wiring::owner(), async { stop = Some(signals.next().await) }).await;
+        let shutdown = async { stop = Some(signals.next().await) };
+        let served = Box::pin(host.mcp().serve_stdio(wiring::owner(), shutdown)).await;
         host.stop().await;
         match served.map_err(anyhow::Error::new)? {
             StdioEnd::Stopped if stop == Some(Stop::Interrupted) => Ok(ExitCode::Interrupted),
