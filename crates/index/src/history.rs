@@ -1,19 +1,24 @@
-//! What the commits say: each one is a discovery, and the commits of one author on one day are a session. The history
-//! is read by a library, with nothing but the repository's own configuration; no program is started.
+//! What the commits say: each one is a discovery, and the commits of one author on one day are a session. Commits are read
+//! by a library, and `repository` says from which folder; no program is started, and no configuration asked.
 //!
 //! A history that is broken, cut off or not there at all gives what it gives.
 
+mod repository;
 mod subject;
 
 use std::collections::BTreeMap;
-use std::path::Path;
 
+use countersign_repo::Root;
 use gix::bstr::ByteSlice as _;
-use gix::revision::walk::Sorting;
-use gix::traverse::commit::simple::CommitTimeOrder;
+use gix::objs::{CommitRefIter, Exists as _, FindExt as _};
+use gix::odb::pack::cache::object::MemoryCappedHashmap;
+use gix::traverse::commit::Simple;
+use gix::traverse::commit::simple::{CommitTimeOrder, Sorting};
+use gix::{ObjectId, oid};
 use jiff::Timestamp;
 use jiff::tz::Offset;
 
+use self::repository::{NotRead, Repository};
 use self::subject::Subject;
 use crate::chunk::{CHUNK_BYTES_MAX, Chunk, Kind, Source};
 use crate::origin::Origin;
@@ -41,11 +46,15 @@ pub(crate) struct Session {
     pub(crate) chunks: Vec<Chunk>,
 }
 
-/// The sessions of the repository that has its `.git` in this folder, newest first. Blocks on the disk.
-pub(crate) fn sessions(folder: &Path, stopped: &dyn Fn() -> bool) -> Vec<Session> {
-    let commits = match commits(folder, stopped) {
+/// The sessions of the repository that has its `.git` in the root, newest first. Blocks on the disk.
+pub(crate) fn sessions(root: &Root, stopped: &dyn Fn() -> bool) -> Vec<Session> {
+    let commits = match Repository::find(root).and_then(|repository| commits(repository, stopped)) {
         Ok(commits) => commits,
-        Err(error) => {
+        Err(NotRead::Refused { place, reason }) => {
+            tracing::warn!(?place, reason, "the history of the repository is not read, because it may lead elsewhere");
+            return Vec::new();
+        }
+        Err(error @ (NotRead::Nothing | NotRead::Broken(_))) => {
             tracing::debug!(%error, "no history is read");
             return Vec::new();
         }
@@ -63,7 +72,7 @@ pub(crate) fn sessions(folder: &Path, stopped: &dyn Fn() -> bool) -> Vec<Session
 /// A commit that is no merge.
 #[derive(Debug)]
 struct Commit {
-    id: Vec<u8>,
+    id: ObjectId,
     author: String,
     /// Stands for the author where the name is nobody's business.
     author_hash: String,
@@ -73,15 +82,18 @@ struct Commit {
     message: String,
 }
 
-fn commits(folder: &Path, stopped: &dyn Fn() -> bool) -> gix::Result<Vec<Commit>> {
-    let mut repository = gix::open_opts(folder, gix::open::Options::isolated())?;
-    repository.object_cache_size_if_unset(CACHE_BYTES);
-    let head = repository.head_id()?;
+fn commits(repository: Repository, stopped: &dyn Fn() -> bool) -> Result<Vec<Commit>, NotRead> {
+    let mut objects = gix::odb::at(repository.objects, repository.head.kind())?;
+    objects.set_object_cache(|| Box::new(MemoryCappedHashmap::new(CACHE_BYTES)));
     let newest = Sorting::ByCommitTime(CommitTimeOrder::NewestFirst);
-    let walk = repository.rev_walk([head.detach()]).sorting(newest).all()?;
+    // A copy that was made without the whole history ends where something is missing.
+    let there = |id: &oid| objects.exists(id);
+    let walk = Simple::filtered([repository.head], &objects, there).sorting(newest);
+    let walk = walk.map_err(|error| NotRead::Broken(error.into()))?;
     let mut commits = Vec::new();
+    let mut buffer = Vec::new();
     for info in walk.take(COMMITS_MAX) {
-        // Something is missing from here on; what was found is good.
+        // Something is broken from here on; what was found is good.
         let Ok(info) = info else { break };
         if stopped() {
             break;
@@ -89,13 +101,14 @@ fn commits(folder: &Path, stopped: &dyn Fn() -> bool) -> gix::Result<Vec<Commit>
         if info.parent_ids.len() > 1 {
             continue;
         }
-        commits.extend(repository.find_commit(info.id).ok().as_ref().and_then(read));
+        let commit = objects.find_commit_iter(&info.id, &mut buffer).ok();
+        commits.extend(commit.and_then(|commit| read(info.id, commit)));
     }
     Ok(commits)
 }
 
 /// `None` if nobody could say who did it when.
-fn read(commit: &gix::Commit<'_>) -> Option<Commit> {
+fn read(id: ObjectId, commit: CommitRefIter<'_>) -> Option<Commit> {
     let author = commit.author().ok()?;
     let time = author.time().ok()?;
     let email = author.email.to_str_lossy().to_lowercase();
@@ -103,12 +116,12 @@ fn read(commit: &gix::Commit<'_>) -> Option<Commit> {
     let who = if email.is_empty() { &name } else { &email };
     let local = Timestamp::from_second(time.seconds.checked_add(i64::from(time.offset))?).ok()?;
     Some(Commit {
-        id: commit.id.as_slice().to_vec(),
+        id,
         author_hash: blake3::hash(who.as_bytes()).to_hex().chars().take(8).collect(),
         author: name[..name.floor_char_boundary(NAME_BYTES_MAX)].to_owned(),
         date: Timestamp::from_second(time.seconds).ok()?,
         day: Offset::UTC.to_datetime(local).date().to_string(),
-        message: message(&commit.message_raw_sloppy().to_str_lossy()),
+        message: message(&commit.message().ok()?.to_str_lossy()),
     })
 }
 
@@ -124,7 +137,7 @@ fn message(raw: &str) -> String {
 
 fn session(id: &str, mut commits: Vec<Commit>) -> Session {
     commits.sort_by_key(|commit| commit.date);
-    let origin = Origin::of_session(id, commits.iter().map(|commit| commit.id.as_slice()));
+    let origin = Origin::of_session(id, commits.iter().map(|commit| commit.id.as_bytes()));
     let known = |kind: Kind, source: Source, text: String, commit: &Commit| Chunk {
         session: Some(id.to_owned()),
         date: Some(commit.date),

@@ -27,7 +27,7 @@ const INFO: &str = "info";
 #[derive(Debug)]
 pub struct Sources {
     pub root: Arc<Root>,
-    /// The root's path: the history is read by it.
+    /// The root's path: new commits are looked for in it.
     pub folder: PathBuf,
     pub policy: &'static PathPolicy,
     /// Names of folders that are not entered.
@@ -161,7 +161,7 @@ impl Sources {
 
     /// The days of the history, newest first. Blocks on the disk.
     pub(crate) fn sessions(&self, known: impl Fn(&Origin) -> bool, stop: &Stop) -> Vec<(Origin, Option<OriginRows>)> {
-        let sessions = history::sessions(&self.folder, &|| stop.is_stopped());
+        let sessions = history::sessions(&self.root, &|| stop.is_stopped());
         let look = |session: history::Session| {
             let rows = (!known(&session.origin)).then(|| rows(&session.origin, &session.chunks));
             (session.origin, rows)

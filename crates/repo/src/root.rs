@@ -1,6 +1,7 @@
 //! The root and the way into it. Nothing outside can be opened through it: the kernel resolves every path beneath an
 //! open folder (`openat2` where there is one), so no name is trusted after it was checked.
 
+mod anywhere;
 mod familiar;
 mod handles;
 mod look;
