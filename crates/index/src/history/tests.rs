@@ -89,10 +89,13 @@ fn packs_and_packed_references_are_read_and_a_history_without_its_beginning() {
     assert_eq!(texts(&read(&shallow)), ["Two"]);
 }
 
+/// What it is, and how it is made of a folder of git beside a folder of ours.
+type Hostile = (&'static str, fn(&Path));
+
 /// Each of these would make the library open a file of ours and close it again, or read what belongs to somebody else.
 #[test]
 fn a_folder_of_git_that_leads_elsewhere_has_no_history() {
-    let hostile: [(&str, fn(&Path)); 9] = [
+    let hostile: [Hostile; 9] = [
         ("a pack is a link", |git| symlink("../../../data/db", git.join("objects/pack/pack-1.idx")).unwrap()),
         ("a pack is ours", |git| fs::hard_link(git.join("../data/db"), git.join("objects/pack/pack-1.idx")).unwrap()),
         ("a folder is a link", |git| symlink("../../data", git.join("objects/00")).unwrap()),
