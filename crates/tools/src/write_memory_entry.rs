@@ -71,7 +71,7 @@ impl Tool for WriteMemoryEntry {
                 "Append-only: cannot overwrite or delete",
                 "Allowed files: only the three memory files listed",
                 "Format validation: in `.jsonl` files the entry must be valid JSON, which is stored compact on one line; \
-                 in `.md` files it is appended as-is with newline",
+                 in `.md` files it is text without NUL, appended as-is with newline",
                 "Size limit: 10,000 characters and 10,240 bytes per entry",
                 "Requires approval: the user must approve each entry before it is written",
             ],

@@ -10,6 +10,7 @@ mod checklist;
 mod cli;
 mod client;
 mod context;
+mod contract_rows;
 mod corpus;
 mod crash;
 mod env;

@@ -36,14 +36,17 @@ fn legacy(server: &Server, body: &Value, more: &[(&str, &str)]) -> Answer {
     request(server.address, "POST", "/mcp", &headers, body.to_string().as_bytes())
 }
 
-/// One call in a session of its own, which is closed after it; its answer.
 pub(crate) fn legacy_call(server: &Server, tool: &str, arguments: &Value) -> Value {
+    legacy_ask(server, "tools/call", &json!({"name": tool, "arguments": arguments}))
+}
+
+/// One question in a session of its own, which is closed after it; its answer.
+pub(crate) fn legacy_ask(server: &Server, method: &str, params: &Value) -> Value {
     let version = ("mcp-protocol-version", "2025-11-25");
     let opened = legacy(server, &initialize(), &[]);
     let session = ("mcp-session-id", opened.header("mcp-session-id").unwrap());
     legacy(server, &json!({"jsonrpc": "2.0", "method": "notifications/initialized"}), &[session, version]);
-    let params = json!({"name": tool, "arguments": arguments});
-    let body = json!({"jsonrpc": "2.0", "id": 2, "method": "tools/call", "params": params});
+    let body = json!({"jsonrpc": "2.0", "id": 2, "method": method, "params": params});
     let answer = events(&legacy(server, &body, &[session, version])).pop().unwrap();
     assert_eq!(request(server.address, "DELETE", "/mcp", &[session, version], b"").status, 204);
     answer

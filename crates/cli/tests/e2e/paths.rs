@@ -22,6 +22,7 @@ fn rows_hold_on_every_wire() {
     plant(env.folder());
     let rows: Vec<Value> =
         include_str!("../corpus/paths.jsonl").lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    let mut metrics = String::new();
     for wire in WIRES {
         let mut caller = Caller::start(&env, wire);
         let listed = caller.server.get("/v1/tools").json();
@@ -38,7 +39,9 @@ fn rows_hold_on_every_wire() {
             ran += 1;
         }
         assert!(ran >= 100, "{wire}: only {ran} rows ran");
+        metrics.push_str(&String::from_utf8(caller.server.get("/metrics").body).unwrap());
     }
+    assert!(metrics.contains("read_repo_file") && FORBIDDEN.iter().all(|marker| !metrics.contains(marker)));
     let log = fs::read_to_string(env.path(".countersign/countersign.log")).unwrap();
     assert!(FORBIDDEN.iter().all(|marker| !log.contains(marker)), "the log shows what no answer may");
 }

@@ -60,7 +60,10 @@ impl Familiar {
     }
 
     /// It was let through, and lies where its name says.
-    pub(super) fn remember(&self, path: &str, about: &Metadata, known: &Arc<Known>) {
+    pub(super) fn remember(&self, path: &str, file: &File, about: &Metadata, known: &Arc<Known>) {
+        if !Handles::is_at_hand(file) {
+            return;
+        }
         let mut seen = self.seen();
         if !Arc::ptr_eq(&seen.ours, known) {
             seen.ours = Arc::clone(known);

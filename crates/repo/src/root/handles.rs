@@ -25,7 +25,7 @@ mod linux {
     use std::sync::OnceLock;
 
     use cap_std::fs::{Dir, OpenOptions, OpenOptionsExt as _};
-    use rustix::fs::{Mode, OFlags, ResolveFlags};
+    use rustix::fs::{FsWord, Mode, OFlags, ResolveFlags};
     use rustix::io::Errno;
     use rustix::path::DecInt;
 
@@ -37,6 +37,10 @@ mod linux {
     const READ: OFlags = OFlags::RDONLY.union(OFlags::NONBLOCK).union(OFlags::NOCTTY).union(OFlags::CLOEXEC);
 
     const BENEATH: ResolveFlags = ResolveFlags::BENEATH.union(ResolveFlags::NO_MAGICLINKS);
+
+    /// ext4 and its elders, XFS, Btrfs, F2FS, bcachefs, ZFS, tmpfs and overlayfs, by the numbers in statfs(2).
+    const AT_HAND: [FsWord; 8] =
+        [0xef53, 0x5846_5342, 0x9123_683e, 0xf2f5_2010, 0xca45_1a4e, 0x2fc1_2fc1, 0x0102_1994, 0x794c_7630];
 
     /// Something on the way was renamed meanwhile.
     const ATTEMPTS: usize = 8;
@@ -92,10 +96,16 @@ mod linux {
             Ok(File::from(opened))
         }
 
-        /// Beneath the folder, with no link on the way, whatever it is: only for what is known.
+        /// Beneath the folder, with no link on the way, whatever it is: only for what is known. It waits for nothing: an error
+        /// where the way is not in memory.
         pub(in crate::root) fn straight(folder: &Dir, path: &Path) -> io::Result<File> {
-            let flags = BENEATH | ResolveFlags::NO_SYMLINKS;
+            let flags = BENEATH | ResolveFlags::NO_SYMLINKS | ResolveFlags::NO_XDEV | ResolveFlags::CACHED;
             Ok(File::from(rustix::fs::openat2(folder.as_fd(), path, READ, Mode::empty(), flags)?))
+        }
+
+        /// Whether opening a file of its file system waits for nobody: for no program and no other machine.
+        pub(in crate::root) fn is_at_hand(file: &File) -> bool {
+            rustix::fs::fstatfs(file).is_ok_and(|about| AT_HAND.contains(&about.f_type))
         }
 
         fn folder(&self) -> io::Result<&OwnedFd> {
@@ -141,6 +151,10 @@ mod others {
         /// Nothing is known to be.
         pub(in crate::root) fn straight(_folder: &Dir, _path: &Path) -> io::Result<File> {
             Err(io::ErrorKind::Unsupported.into())
+        }
+
+        pub(in crate::root) fn is_at_hand(_file: &File) -> bool {
+            false
         }
 
         pub(in crate::root) fn place_of(&self, _handle: &Handle, folder: &Dir, path: &Path) -> io::Result<PathBuf> {

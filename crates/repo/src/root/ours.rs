@@ -64,6 +64,12 @@ impl Ours {
         self.not_older_than(LOOK_AGAIN)
     }
 
+    /// Without looking, or waiting for somebody who does: `None` if it is time to look again.
+    pub(super) fn as_looked_at(&self) -> Option<Arc<Known>> {
+        let known = self.known.try_lock().ok()?;
+        (known.0.elapsed() < LOOK_AGAIN).then(|| Arc::clone(&known.1))
+    }
+
     /// As it is this very moment.
     pub(crate) fn look_again(&self) -> Arc<Known> {
         self.not_older_than(Duration::ZERO)

@@ -422,9 +422,10 @@ async fn settle() {
     }
 }
 
-/// After a failure, requests are refused for a moment.
+/// After a failure, requests are refused for a moment. It begins when the writer has its connection back, and whoever
+/// was refused knows before that.
 async fn recover(writer: &WriterHandle, draft: Draft) {
-    tokio::time::sleep(REFUSE_FOR).await;
+    tokio::time::sleep(REFUSE_FOR * 4).await;
     writer.append_synced(draft).await.unwrap();
 }
 
