@@ -90,6 +90,22 @@ def gone(error="", patience=PATIENCE):
     return check
 
 
+def incomplete(error, patience=PATIENCE):
+    """Connected, but not all that it has can be had, for a reason that says so."""
+
+    def check(probe):
+        def look():
+            report = probe.report()
+            why = report.get("error") or ""
+            if report.get("state") == "ready" and error in why:
+                return None
+            return f"{report.get('state')} ({why[:200]!r})"
+
+        return probe.wait(f"incomplete ({error!r})", look, patience)
+
+    return check
+
+
 def ready(patience=PATIENCE):
     def check(probe):
         def look():
@@ -333,7 +349,8 @@ EXPECTED = {
     "name-cyrillic": [*WORKS, refused("name", tool="\u0435cho")],
     "name-alike": [admitted("read-file"), refused("look_alike", tool="read_file")],
     "name-newline": [refused("name", tool="ec\nho")],
-    "name-long": [refused("name", tool="e" * 200)],
+    # Shortened: it is kept and shown.
+    "name-long": [refused("name", tool="e" * 128 + "…")],
     "name-missing": [refused("name", tool="")],
     "name-number": [refused("name", tool="")],
     "name-twice": [refused("name")],
@@ -361,6 +378,8 @@ EXPECTED = {
     "list-10000": [gone("parts")],
     "list-null": [gone("a list that is none")],
     "list-refused": [gone("no tools today")],
+    "prompts-refused": [*WORKS, incomplete("no prompts today")],
+    "resources-null": [*WORKS, incomplete("resources cannot be listed")],
     "list-with-a-bad-one": [*WORKS, refused("instructions", tool="poisoned")],
     "list-cursor-number": WORKS,
     "result-unstructured": BROKEN,
@@ -410,7 +429,8 @@ LONG = {
     "mute-on-discover": [admitted(patience=LONG_PATIENCE), call("OK", says="hello")],
     "mute-on-initialize": [gone("no answer", LONG_PATIENCE)],
     "mute-on-list": [gone("no answer", LONG_PATIENCE)],
-    "change-to-silence": [*WORKS, gone("no answer", LONG_PATIENCE)],
+    "change-to-silence": [*WORKS, incomplete("no answer", LONG_PATIENCE), *WORKS],
+    "mute-on-prompts": [*WORKS, incomplete("prompts cannot be listed: no answer", LONG_PATIENCE)],
     "request-unread": [gone("no answer", LONG_PATIENCE), one_copy],
 }
 

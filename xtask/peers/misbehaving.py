@@ -95,6 +95,11 @@ def initialize(server, message, version=VERSION, capabilities=None, name="misbeh
     server.answer(message, {"protocolVersion": version, "capabilities": capabilities, "serverInfo": info})
 
 
+def with_others(server, message):
+    """Not only tools."""
+    initialize(server, message, capabilities={"tools": {}, "prompts": {}, "resources": {}})
+
+
 def list_tools(server, message):
     server.answer(message, {"tools": server.tools()})
 
@@ -653,6 +658,9 @@ BEHAVIOURS = {
     "version-unknown": {INITIALIZE: lambda *step: initialize(*step, version="1999-01-01")},
     "version-missing": {INITIALIZE: result({"capabilities": {}})},
     "version-number": {INITIALIZE: lambda *step: initialize(*step, version=7)},
+    "prompts-refused": {INITIALIZE: with_others, "prompts/list": refusing("no prompts today")},
+    "resources-null": {INITIALIZE: with_others, "resources/list": result({"resources": None})},
+    "mute-on-prompts": {INITIALIZE: with_others, "prompts/list": silent},
     "capabilities-empty": {INITIALIZE: lambda *step: initialize(*step, capabilities={})},
     "discover-lies": {DISCOVER: result({"supportedVersions": ["2026-07-28"]}), LIST: refusing("not that, either")},
     "discover-odd": {DISCOVER: result({"supportedVersions": "2026-07-28"})},
