@@ -108,8 +108,8 @@ pub(crate) fn tools(path: &Path) -> anyhow::Result<Vec<Arc<dyn AnyTool>>> {
     let root = Arc::new(Root::open(path, &[]).context("cannot open the workspace")?);
     let memory = Arc::new(AppendOnly::new(path, path, path));
     let (tasks, accesses) = (Tasks::nowhere(), Accesses::nowhere());
-    let nowhere = Places { root: path.into(), hidden: Vec::new(), guarded: Vec::new(), notes: path.into() };
-    let (sandbox, system_audit) = (Arc::new(Sandbox::new(nowhere)), SystemAudit::default());
+    let nowhere = Places { root: path.into(), guarded: Vec::new(), notes: path.into() };
+    let (sandbox, system_audit) = (Arc::new(Sandbox::new(nowhere, &root)), SystemAudit::default());
     let web = Arc::new(Web::new(WebSettings::default()));
     let index = Index::nowhere(Arc::clone(&root));
     Ok(countersign_tools::all(&Materials { root, memory, tasks, accesses, sandbox, system_audit, web, index })?)

@@ -116,7 +116,7 @@ fn materials(config: &Config, kept: Kept) -> Result<Materials, CommandError> {
         CommandError::message(ExitCode::Usage, message).hint("set `root` to a folder that you can read")
     })?;
     let memory = AppendOnly::new(&config.root, &config.memory_dir, &config.data_dir);
-    let sandbox = Arc::new(sandbox(config));
+    let sandbox = Arc::new(Sandbox::new(places(config), &root));
     let system_audit = system_audit(config);
     let web = Arc::new(Web::new(config.web_fetch.clone()));
     let Kept { tasks, accesses, context } = kept;
@@ -133,19 +133,14 @@ fn ours(config: &Config) -> Vec<PathBuf> {
 }
 
 /// Where `file-io` works. What decides about tools, and memory, which takes a person's approval, is not its to change.
-fn sandbox(config: &Config) -> Sandbox {
+fn places(config: &Config) -> Places {
     let mut guarded =
         vec![config.memory_dir.clone(), config.contracts.lockfile.clone(), config.contracts.overlays.clone()];
     // Another configuration beside ours, or where there is none, would hold from the next start on.
     let beside = config.sources.file.as_deref().and_then(Path::parent).map(Path::to_owned);
     let folders = beside.into_iter().chain(std::env::current_dir());
     guarded.extend(folders.flat_map(|folder| CONFIG_NAMES.map(|name| folder.join(name))));
-    Sandbox::new(Places {
-        root: config.file_io_root.clone(),
-        hidden: ours(config),
-        guarded,
-        notes: config.data_dir.join("writing"),
-    })
+    Places { root: config.file_io_root.clone(), guarded, notes: config.data_dir.join("writing") }
 }
 
 /// No program is run from where `file-io` writes.
@@ -158,7 +153,7 @@ fn system_audit(config: &Config) -> SystemAudit {
 
 /// Temporary files of processes that were killed; the living ones keep theirs.
 fn clear_leftovers(config: &Config) {
-    match sandbox(config).clear_leftovers() {
+    match places(config).clear_leftovers() {
         Ok(0) => {}
         Ok(files) => tracing::info!(files, "removed what a killed process had not finished writing"),
         Err(error) => tracing::warn!(%error, "cannot look for what killed processes left"),

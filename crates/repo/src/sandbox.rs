@@ -26,25 +26,30 @@ const MAX_FOLDERS: usize = 256;
 pub struct Places {
     /// The folder. It is made by the first write.
     pub root: PathBuf,
-    /// What is neither read nor written, wherever it lies: data folder, log, configuration.
-    pub hidden: Vec<PathBuf>,
     /// What is read but not written: files that others answer for.
     pub guarded: Vec<PathBuf>,
     /// Where it is noted what is being written, for whoever comes after a crash.
     pub notes: PathBuf,
 }
 
+impl Places {
+    /// Removes the temporary files of processes that were killed while they wrote, and answers how many there were.
+    pub fn clear_leftovers(&self) -> io::Result<usize> {
+        clear_leftovers(&self.notes)
+    }
+}
+
 #[derive(Debug)]
 pub struct Sandbox {
     places: Places,
-    /// What is hidden. It is kept from call to call, because what was ours once stays so.
+    /// What is neither read nor written, wherever it lies. It is kept from call to call, because what was ours once stays so.
     ours: Arc<Ours>,
 }
 
 impl Sandbox {
-    pub fn new(places: Places) -> Self {
-        let ours = Arc::new(Ours::new(&places.hidden));
-        Self { places, ours }
+    /// What `repository` hides is hidden here, too: both keep the same handles on it.
+    pub fn new(places: Places, repository: &Root) -> Self {
+        Self { places, ours: Arc::clone(&repository.ours) }
     }
 
     /// Blocks on the disk, like everything here; not for an async thread.
@@ -93,11 +98,6 @@ impl Sandbox {
                 Err(refused)
             }
         }
-    }
-
-    /// Removes the temporary files of processes that were killed while they wrote, and answers how many there were.
-    pub fn clear_leftovers(&self) -> io::Result<usize> {
-        clear_leftovers(&self.places.notes)
     }
 
     /// The request relative to the root. An absolute one counts where it lies in there by its name.

@@ -43,8 +43,8 @@ fn what_is_refused_keeps_its_locks() {
     let found = root.grep(scope, &pattern, 10, &Stop::default()).unwrap();
     assert_eq!(found.occurrences.iter().map(|one| one.file.as_str()).collect::<Vec<_>>(), ["plain"]);
     assert!(is_locked(number), "after a walk");
-    let places = Places { root: at(""), hidden: vec![at("data")], guarded: Vec::new(), notes: at("notes") };
-    let sandbox = Sandbox::new(places);
+    let places = Places { root: at(""), guarded: Vec::new(), notes: at("notes") };
+    let sandbox = Sandbox::new(places, &root);
     for name in ["data/db", "link", "other"] {
         assert!(matches!(sandbox.read(&POLICY, name), Err(FileRefused::Denied)), "{name}");
     }
@@ -151,13 +151,13 @@ fn a_walk_shows_nothing_of_ours_that_is_swapped_in() {
 #[test]
 #[cfg(target_os = "linux")]
 fn a_sandbox_leaves_our_locks_alone_when_it_writes() {
-    let (folder, _) = tree();
+    let (folder, root) = tree();
     let at = |name: &str| folder.path().join(name);
     let database = File::options().read(true).write(true).open(at("data/db")).unwrap();
     fcntl_lock(&database, FlockOperation::LockExclusive).unwrap();
     let number = database.metadata().unwrap().ino();
-    let places = Places { root: at("files"), hidden: vec![at("data")], guarded: Vec::new(), notes: at("data/writing") };
-    let sandbox = Sandbox::new(places);
+    let places = Places { root: at("files"), guarded: Vec::new(), notes: at("data/writing") };
+    let sandbox = Sandbox::new(places, &root);
     let write = |name: &str| sandbox.write(&POLICY, name, b"new", &|| true);
     write("plain").unwrap();
     fs::hard_link(at("data/db"), at("files/linked")).unwrap();

@@ -20,8 +20,8 @@ use crate::reload::Reloader;
 use crate::signals::{ReloadSignal, Stop, StopSignals};
 use crate::wiring;
 
-/// Descriptors that are not connections: database, log, runtime, and some to spare.
-const RESERVED_DESCRIPTORS: u64 = 40;
+/// Descriptors that are not connections: database, log, runtime, handles on what is ours, and some to spare.
+const RESERVED_DESCRIPTORS: u64 = 52;
 
 pub(super) fn run(common: &Common, listen: Option<String>) -> Result<ExitCode, CommandError> {
     let config = wiring::load(common, listen.clone())?;

@@ -141,8 +141,8 @@ fn tools() -> Vec<Arc<dyn AnyTool>> {
     let root = Arc::new(Root::open(here, &[]).unwrap());
     let memory = Arc::new(AppendOnly::new(here, here, here));
     let (tasks, accesses) = (Tasks::nowhere(), Accesses::nowhere());
-    let nowhere = Places { root: here.into(), hidden: Vec::new(), guarded: Vec::new(), notes: here.into() };
-    let (sandbox, system_audit) = (Arc::new(Sandbox::new(nowhere)), SystemAudit::default());
+    let nowhere = Places { root: here.into(), guarded: Vec::new(), notes: here.into() };
+    let (sandbox, system_audit) = (Arc::new(Sandbox::new(nowhere, &root)), SystemAudit::default());
     let web = Arc::new(Web::new(WebSettings::default()));
     let index = Index::nowhere(Arc::clone(&root));
     countersign_tools::all(&Materials { root, memory, tasks, accesses, sandbox, system_audit, web, index }).unwrap()

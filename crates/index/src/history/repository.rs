@@ -1,9 +1,8 @@
 //! Where the commits lie, and which is the newest: found, and looked through, before the library opens anything. Whoever
-//! makes a `.git` decides what its names lead to. To open and close one of our own files by another name drops the locks
-//! of our database, and a link may show other people's repositories.
-//!
-//! So the library gets a folder of objects in which there are only files and folders, and nothing else: what `.git` is,
-//! `HEAD` and the references are read here, through the guard, and of the configuration nothing counts.
+//! makes a `.git` decides what its names lead to: to files of our own, whose locks are lost when they are closed, or to
+//! other people's repositories. So the library gets a folder of objects in which there are only files and folders, and
+//! nothing else: what `.git` is, `HEAD` and the references are read here, through the guard, and of the configuration
+//! nothing counts.
 
 use std::ffi::OsStr;
 use std::fs;

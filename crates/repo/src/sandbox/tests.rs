@@ -10,7 +10,7 @@ use rustix::fs::{CWD, RenameFlags, renameat_with};
 use tempfile::TempDir;
 
 use super::{Places, Sandbox};
-use crate::{FileRefused, ParentRule, PathPolicy, WriteRefused};
+use crate::{FileRefused, ParentRule, PathPolicy, Root, WriteRefused};
 
 const POLICY: PathPolicy = PathPolicy { blocked: &[], parents: ParentRule::Component, max_bytes: 1000 };
 
@@ -23,12 +23,13 @@ impl World {
     fn new() -> Self {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().canonicalize().unwrap();
-        let sandbox = Sandbox::new(Places {
+        let repository = Root::open(&path, &[path.join("data/own"), path.join("data/our.log")]).unwrap();
+        let places = Places {
             root: path.join("data"),
-            hidden: vec![path.join("data/own"), path.join("data/our.log")],
             guarded: vec![path.join("data/memory"), path.join("data/later/kept.txt")],
             notes: path.join("notes"),
-        });
+        };
+        let sandbox = Sandbox::new(places, &repository);
         Self { folder, sandbox }
     }
 
@@ -253,14 +254,14 @@ fn only_what_the_dead_left_is_cleared_up() {
     world.put("notes/precious.txt", &folder);
     let writer = fs::File::open(world.path(&format!("notes/{alive}"))).unwrap();
     writer.lock().unwrap();
-    assert_eq!(world.sandbox.clear_leftovers().unwrap(), 1);
+    assert_eq!(world.sandbox.places.clear_leftovers().unwrap(), 1);
     let left: Vec<_> = [&dead, &alive, &nobodys].map(|id| world.path(&temporary(id)).exists()).into();
     assert_eq!(left, [false, true, true]);
     assert_eq!(world.text("data/sub/precious.txt"), "stays");
     let notes: Vec<_> = fs::read_dir(world.path("notes")).unwrap().map(|note| note.unwrap().file_name()).collect();
     assert!(notes.len() == 2 && notes.contains(&alive.as_str().into()), "{notes:?}");
     drop(writer);
-    assert_eq!(world.sandbox.clear_leftovers().unwrap(), 1);
+    assert_eq!(world.sandbox.places.clear_leftovers().unwrap(), 1);
     assert!(!world.path(&temporary(&alive)).exists() && world.path(&temporary(&nobodys)).exists());
 }
 
