@@ -112,8 +112,8 @@ pub(crate) fn quoted(result: &Value, bullet: &Bullet) -> Result<Grounded, Flaw> 
 pub struct Described {
     /// As the model is given it.
     pub claim: String,
-    /// Whether its numbers, dates and names are in the evidence.
-    pub carried: bool,
+    /// What of its numbers, dates and names is not in the evidence.
+    pub missing: Option<String>,
     /// Whether it is said in the evidence in so many words.
     pub quoted: bool,
     pub signs: BTreeMap<String, f32>,
@@ -122,7 +122,7 @@ pub struct Described {
 pub fn described(result: &Value, bullet: &Bullet) -> Result<Described, Flaw> {
     let Read { claim, missing, quoted, signs, .. } = Read::of(result, bullet)?;
     let signs = signs.into_iter().map(|sign| (format!("{:?}", sign.kind), sign.value)).collect();
-    Ok(Described { claim, carried: missing.is_none(), quoted, signs })
+    Ok(Described { claim, missing: missing.map(|flaw| flaw.to_string()), quoted, signs })
 }
 
 /// A bullet whose evidence is there.

@@ -16,6 +16,9 @@ use crate::{Verdict, talk};
 
 const DATA: &str = "xtask/data/ask";
 
+/// Pairs that were written for training, as data/grounding/README.md says.
+const WRITTEN: &str = "crates/ask/data/grounding/written";
+
 /// What is promised, for `final`.
 const KEPT_MIN: f64 = 0.90;
 const CAUGHT_MIN: f64 = 0.95;
@@ -55,6 +58,7 @@ pub(super) fn run(workspace: &Workspace, options: &Options) -> anyhow::Result<Ve
         sets.push((name, read(&folder.join(file), Set::Tune)?));
     }
     if let Some(path) = &options.pairs {
+        sets.push(("written", written(&workspace.root().join(WRITTEN))?));
         return write(path, &sets).map(|()| Verdict::Good);
     }
     if options.with_final {
@@ -97,14 +101,53 @@ fn read(path: &Path, set: Set) -> anyhow::Result<Vec<Labelled>> {
     Ok(all.into_iter().filter(|each| each.set == set).collect())
 }
 
+/// After a line with `@`, the evidence, those with `+` follow from it and those with `-` do not.
+fn written(folder: &Path) -> anyhow::Result<Vec<Labelled>> {
+    let mut files: Vec<PathBuf> = fs::read_dir(folder)
+        .and_then(|entries| entries.map(|entry| entry.map(|entry| entry.path())).collect())
+        .with_context(|| format!("cannot list `{}`", folder.display()))?;
+    files.retain(|file| file.extension().is_some_and(|ending| ending == "txt"));
+    files.sort();
+    let mut bullets = Vec::new();
+    for file in &files {
+        let name = file.file_stem().unwrap_or_default().to_string_lossy();
+        let text = fs::read_to_string(file).with_context(|| format!("cannot read `{}`", file.display()))?;
+        let mut evidence = "";
+        for (number, line) in (1..).zip(text.lines()) {
+            let supported = match line.split_at_checked(2) {
+                Some(("@ ", shown)) => {
+                    evidence = shown;
+                    continue;
+                }
+                Some(("+ ", _)) => true,
+                Some(("- ", _)) => false,
+                Some(_) | None => continue,
+            };
+            let bullet = Bullet { claim: line[2..].to_owned(), evidence: evidence.to_owned() };
+            let id = format!("{name}:{number}");
+            bullets.push(Labelled { id, set: Set::Tune, result: result_with(evidence), bullet, supported });
+        }
+    }
+    Ok(bullets)
+}
+
+/// A result that the evidence may be from: what it says as JSON if that has its members in order, as our results do, or
+/// a text.
+fn result_with(evidence: &str) -> Value {
+    let readings = [evidence.to_owned(), format!("{{{evidence}}}"), format!("[{evidence}]")];
+    let whole = readings.iter().filter_map(|text| serde_json::from_str::<Value>(text).ok()).find(Value::is_object);
+    let bullet = Bullet { claim: evidence.to_owned(), evidence: evidence.to_owned() };
+    whole.filter(|value| described(value, &bullet).is_ok()).unwrap_or_else(|| json!({ "content": evidence }))
+}
+
 fn write(path: &Path, sets: &[(&str, Vec<Labelled>)]) -> anyhow::Result<()> {
     let mut lines = String::new();
     for (name, bullets) in sets {
         for Labelled { id, result, bullet, supported, .. } in bullets {
-            let Ok(Described { claim, carried, quoted, signs }) = described(result, bullet) else { continue };
+            let Ok(Described { claim, missing, quoted, signs }) = described(result, bullet) else { continue };
             let line = json!({
                 "id": id, "from": name, "group": result.to_string(), "claim": claim, "evidence": bullet.evidence,
-                "supported": supported, "carried": carried, "quoted": quoted, "signs": signs,
+                "supported": supported, "carried": missing.is_none(), "missing": missing, "quoted": quoted, "signs": signs,
             });
             lines.push_str(&line.to_string());
             lines.push('\n');

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Collects public entailment pairs for train.py; README.md says where they are from and under which terms.
+"""Collects public entailment pairs for teach.py; README.md says where they are from and under which terms.
 
     python public.py CHECKOUTS SNLI public.jsonl.gz
 
@@ -16,16 +16,16 @@ import sys
 LABELS = {
     "entailment": 1, "entailed": 1, "supports": 1, "fully attributable": 1,
     "neutral": 0, "contradiction": 0, "not_entailment": 0, "not-entailed": 0, "refutes": 0, "not fully attributable": 0, "generic": 0,
-    "e": 1, "n": 0, "c": 0,
+    "e": 1, "n": 0, "c": 0, "5": 1, "4": 1, "2": 0, "1": 0,
 }
 EVIDENCE_MAX = 900
 
 
 class Pairs(dict):
-    def take(self, premise, hypothesis, label):
-        premise, hypothesis, label = premise.strip(), hypothesis.strip(), LABELS.get(label.strip().lower())
+    def take(self, premise, hypothesis, label, source="other"):
+        premise, hypothesis, label = premise.strip(), hypothesis.strip(), LABELS.get(str(label).strip().lower())
         if premise and hypothesis and len(premise) <= EVIDENCE_MAX and label is not None:
-            self.setdefault((premise, hypothesis), label)
+            self.setdefault((premise, hypothesis), (label, source))
 
 
 def main(checkouts, snli, out):
@@ -36,7 +36,7 @@ def main(checkouts, snli, out):
     records = lambda repo, path: [json.loads(line) for line in lines(repo, path)]
     for file in sorted(pathlib.Path(snli).glob("*.jsonl")):
         for row in map(json.loads, file.read_text().splitlines()):
-            pairs.take(row["sentence1"], row["sentence2"], row["gold_label"])
+            pairs.take(row["sentence1"], row["sentence2"], row["gold_label"], "snli")
     ling = "Alicia-Parrish+ling_in_loop"
     for folder, train, check in (("1_Baseline_protocol", "baseline", "base"), ("2_Ling_on_side_protocol", "LotS", "LotS"), ("3_Ling_in_loop_protocol", "LitL", "LitL")):
         for number in range(1, 6):
@@ -83,8 +83,8 @@ def main(checkouts, snli, out):
         for row in [row for row in rows if row["label"] == "1"][:700]:
             pairs.take(row["sentence1"], row["sentence2"], "contradiction")
     with gzip.open(out, "wt") as file:
-        for (premise, hypothesis), label in pairs.items():
-            file.write(json.dumps({"p": premise, "h": hypothesis, "y": label}) + "\n")
+        for (premise, hypothesis), (label, source) in pairs.items():
+            file.write(json.dumps({"p": premise, "h": hypothesis, "y": label, "from": source}) + "\n")
     print(len(pairs))
 
 

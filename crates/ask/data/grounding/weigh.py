@@ -4,8 +4,8 @@
     pip install numpy scikit-learn
     python weigh.py labelled.jsonl scores.json trees.txt
 
-`labelled.jsonl` is what `cargo xtask eval grounding --pairs` writes, `scores.json` what `train.py --folds` does: scores
-by models that have not seen the result in question, so that the trees do not trust a score more than it deserves.
+`labelled.jsonl` is what `cargo xtask eval grounding --pairs` writes, `scores.json` what `teach.py second` does: scores
+by nets that have not seen the result in question, so that the trees do not trust a score more than it deserves.
 """
 
 import json
@@ -56,7 +56,8 @@ def lines(models):
 
 
 def main(labelled, scores, out):
-    rows = [row for row in map(json.loads, open(labelled)) if row["carried"]]
+    # What was written is only for the nets: there the signs go with how it was written.
+    rows = [row for row in map(json.loads, open(labelled)) if row["carried"] and row["from"] != "written"]
     found = json.load(open(scores))["mean"]
     signs = order()
     x = np.array([[np.clip(found[row["id"]], -SCORE_MAX, SCORE_MAX), *(row["signs"][sign] for sign in signs)] for row in rows])
@@ -69,7 +70,7 @@ def main(labelled, scores, out):
     for part in range(5):
         odds[fold == part] = balance(grown(x[fold != part], y[fold != part]), x[fold == part])
     odds[quoted] = 99.0
-    for enough in (-0.4, -0.2, 0.0, 0.2, 0.4, 0.6, 0.8, 1.0, 1.2):
+    for enough in np.arange(-0.6, 1.3, 0.1):
         print(f"{enough:5.2f}", *(f"{s} {np.mean(odds[(source == s) & y] > enough):.3f} of {sum((source == s) & y)} kept, {np.sum(odds[(source == s) & ~y] > enough)} of {sum((source == s) & ~y)} passed;" for s in ("tune", "a", "b")))
     models = grown(x, y)
     prior = float(np.mean([np.log(model.init_.class_prior_[1] / model.init_.class_prior_[0]) for model in models]))

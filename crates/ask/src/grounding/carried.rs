@@ -4,11 +4,16 @@ use countersign_index::stem;
 
 use super::Flaw;
 use super::facts::{Facts, Token, TokenKind};
-use super::lexicon::Unit;
+use super::lexicon::{COUNTRIES, Unit};
 use super::words::denials;
 
 pub(super) fn check(claimed: &Facts, shown: &Facts) -> Result<(), Flaw> {
-    for token in &claimed.tokens {
+    for (at, token) in claimed.tokens.iter().enumerate() {
+        let before = at.checked_sub(1).and_then(|before| claimed.tokens.get(before));
+        if token.text == "two" && before.is_some_and(|before| before.text == "the") {
+            // Those that were spoken of: nobody counted.
+            continue;
+        }
         match &token.kind {
             TokenKind::Number { value, unit } => {
                 has_number(shown, token, *value, *unit)
@@ -92,6 +97,14 @@ fn date_in(shown: &Facts, year: Option<u16>, month: u8, day: Option<u8>) -> Opti
     })
 }
 
+/// Its code counts where it is written as one: `NO` is a country, `no` is none.
+fn has_country(shown: &Facts, words: &[&str]) -> bool {
+    shown.tokens.iter().any(|token| {
+        let is_code = words.first() == Some(&token.text.as_str());
+        words.contains(&token.text.as_str()) && (!is_code || token.kind == TokenKind::Name)
+    })
+}
+
 fn has_name(shown: &Facts, wanted: &Token) -> bool {
     let plain = |text: &str| text.chars().filter(|c| c.is_alphanumeric()).collect::<String>();
     let name = plain(&wanted.text);
@@ -104,5 +117,5 @@ fn has_name(shown: &Facts, wanted: &Token) -> bool {
             || (wanted.kind == TokenKind::Name
                 && name.len() > 2
                 && own.split(['.', '_', '/', '@', ':', '-']).any(|part| part == name))
-    })
+    }) || COUNTRIES.iter().any(|words| words.contains(&name.as_str()) && has_country(shown, words))
 }

@@ -1,6 +1,6 @@
-//! How far a claim follows from its evidence, by the sentence model and what data/grounding/aligned.py has added to it:
+//! How far a claim follows from its evidence, by the sentence model and what data/grounding/teach.py has added to it:
 //! both are read together, behind each layer a small adapter shifts what the next one sees, and at the end each word of
-//! the claim is held against those of the evidence it attends to. Two that were trained apart are asked; their mean is
+//! the claim is held against those of the evidence it attends to. Three that were trained apart are asked; their mean is
 //! the score. The same text has the same score everywhere; a score alone never lets a claim pass.
 
 use std::sync::LazyLock;
@@ -9,8 +9,10 @@ use countersign_index::{EmbedError, Local, TOKENS_MAX};
 
 static WEIGHTS: &[u8] = include_bytes!("../../data/grounding/head.bin");
 
-/// The same numbers as in aligned.py.
-const HEADS: usize = 2;
+/// How many nets head.bin has.
+const HEADS: usize = 3;
+
+/// The same numbers as in nets.py.
 const NARROW: usize = 80;
 const HIDDEN: usize = 64;
 const ALIGNED: usize = 128;
@@ -69,7 +71,7 @@ impl Pair {
     }
 }
 
-/// As train.py has it: without escapes, quotation marks and underlines, with single spaces.
+/// As nets.py has it: without escapes, quotation marks and underlines, with single spaces.
 fn plain(text: &str) -> String {
     let text = super::evidence::unescaped(text).replace(['"', '_'], " ");
     text.split_whitespace().collect::<Vec<_>>().join(" ")

@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use countersign_index::stem;
 
-use super::lexicon::{MONTHS, NUMBER_WORDS, PHRASES, SCALES, STOP_WORDS, Unit, WEEKDAYS, unit_of};
+use super::lexicon::{ACRONYMS, MONTHS, NUMBER_WORDS, PHRASES, SCALES, STOP_WORDS, Unit, WEEKDAYS, unit_of};
 
 #[derive(Debug, Default)]
 pub(super) struct Facts {
@@ -207,7 +207,10 @@ impl Facts {
             };
             let day_of = |value: u16| u8::try_from(value).ok().filter(|day| (1..=31).contains(day));
             let year_of = |value: u16| (1000..=9999).contains(&value).then_some(value);
-            let before = at.checked_sub(1).and_then(|before| whole(self.tokens.get(before))).and_then(day_of);
+            // `one may` is no date.
+            let is_figure = |token: &&Token| token.text.starts_with(|c: char| c.is_ascii_digit());
+            let before = at.checked_sub(1).and_then(|before| self.tokens.get(before)).filter(is_figure);
+            let before = whole(before).and_then(day_of);
             let mut end = at + 1;
             let mut day = before;
             if day.is_none() {
@@ -233,6 +236,14 @@ impl Facts {
     /// `4:30 pm` is `16:30`, `7 pm` is `19:00`.
     fn join_times(&mut self) {
         let mut at = 0;
+        for token in &mut self.tokens {
+            let clock = match token.text.as_str() {
+                "noon" | "midday" => "12:00",
+                "midnight" => "00:00",
+                _ => continue,
+            };
+            (token.text, token.kind) = (clock.to_owned(), TokenKind::Mark);
+        }
         while at + 1 < self.tokens.len() {
             let half = match self.tokens[at + 1].text.as_str() {
                 "pm" | "p.m" => Some(12),
@@ -343,7 +354,9 @@ fn number(lower: &str) -> Option<TokenKind> {
     match suffix {
         "" | "st" | "nd" | "rd" | "th" | "x" => Some(TokenKind::Number { value, unit: currency }),
         _ => {
-            if let Some((_, factor)) = SCALES.iter().find(|(word, _)| *word == suffix) {
+            // `5 m` are metres, `€5m` are millions.
+            let written = if suffix == "m" && currency.is_some() { "mn" } else { suffix };
+            if let Some((_, factor)) = SCALES.iter().find(|(word, _)| *word == written) {
                 return Some(TokenKind::Number { value: value * factor, unit: currency });
             }
             unit_of(suffix).map(|unit| TokenKind::Number { value, unit: Some(unit) })
@@ -351,8 +364,9 @@ fn number(lower: &str) -> Option<TokenKind> {
     }
 }
 
-/// `Wed` is `wednesday`.
+/// `Wed` is `wednesday`, and so is `Wednesdays`.
 fn weekday(word: &str) -> String {
+    let word = word.strip_suffix('s').filter(|day| WEEKDAYS.contains(day)).unwrap_or(word);
     let full = WEEKDAYS.iter().find(|day| word.len() >= 3 && day.starts_with(word));
     full.map_or(word, |day| *day).to_owned()
 }
@@ -408,6 +422,10 @@ fn is_mark(text: &str) -> bool {
 
 /// Capitals inside of a word or all over it, or at its beginning where no sentence begins.
 fn is_name(word: &str, starts: bool) -> bool {
+    let lower = word.to_lowercase();
+    if ACRONYMS.contains(&lower.strip_suffix('s').unwrap_or(&lower)) {
+        return false;
+    }
     let mut characters = word.chars();
     let first = characters.next().is_some_and(char::is_uppercase);
     let inside = characters.any(char::is_uppercase);

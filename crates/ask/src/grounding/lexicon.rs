@@ -16,6 +16,8 @@ pub(super) static KEPT_LIMITS: Words = LazyLock::new(|| words("kept_limits"));
 pub(super) static DETERMINERS: Words = LazyLock::new(|| words("determiners"));
 pub(super) static MONTHS: Words = LazyLock::new(|| words("months"));
 pub(super) static WEEKDAYS: Words = LazyLock::new(|| words("weekdays"));
+/// Written in capitals, and yet no names.
+pub(super) static ACRONYMS: Words = LazyLock::new(|| words("acronyms"));
 /// Whoever says one of these judges; only the same word carries it.
 pub(super) static JUDGING: Words = LazyLock::new(|| words("judging"));
 
@@ -36,6 +38,10 @@ pub(super) static SCALES: LazyLock<Vec<(&str, f64)>> = LazyLock::new(|| values("
 pub(super) static PHRASES: LazyLock<Vec<(&str, &str)>> = LazyLock::new(|| {
     lines("phrases").filter_map(|line| line.split_once('=')).map(|(one, other)| (one.trim(), other.trim())).collect()
 });
+
+/// Of each country its code, its name and what is of it.
+pub(super) static COUNTRIES: LazyLock<Vec<Vec<&str>>> =
+    LazyLock::new(|| lines("countries").map(|line| line.split_whitespace().collect()).collect());
 
 /// What a number counts in. Within one dimension, figures can be converted.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -86,8 +92,11 @@ mod tests {
         assert_eq!(lines("phrases").count(), PHRASES.len());
         assert_eq!(lines("number_words").count(), NUMBER_WORDS.len());
         assert_eq!(lines("scales").count(), SCALES.len());
+        assert!(COUNTRIES.iter().all(|words| words.len() > 1 && words[0].len() == 2));
         assert_eq!((MONTHS.len(), WEEKDAYS.len()), (12, 7));
-        for words in [&STOP_WORDS, &NEGATIONS, &HEDGES, &REPORTS, &LIMITS, &KEPT_LIMITS, &DETERMINERS, &JUDGING] {
+        for words in
+            [&STOP_WORDS, &NEGATIONS, &HEDGES, &REPORTS, &LIMITS, &KEPT_LIMITS, &DETERMINERS, &JUDGING, &ACRONYMS]
+        {
             assert!(words.len() > 5);
         }
         assert_eq!(unit_of("minutes"), Some(Unit { dimension: "time", factor: 60.0 }));
