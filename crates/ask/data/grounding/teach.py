@@ -29,8 +29,7 @@ import nets
 from pairs import pairs, perturbed
 from records import pairs as records
 
-HERE = pathlib.Path(__file__).resolve().parent
-# What a run leaves behind.
+# Where a run leaves what it made.
 OUT = pathlib.Path(os.environ.get("OUT", "."))
 # Nobody is surer than this of any label.
 SMOOTH = 0.03
