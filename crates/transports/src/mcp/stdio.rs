@@ -5,7 +5,7 @@
 
 mod output;
 
-use std::collections::HashMap;
+use std::collections::{HashMap, VecDeque};
 use std::future::poll_fn;
 use std::io;
 use std::panic::AssertUnwindSafe;
@@ -25,6 +25,7 @@ use rmcp::transport::io::stdio_pipes;
 use serde_json::Value;
 use tokio::io::{AsyncBufRead as _, AsyncBufReadExt as _, AsyncRead, AsyncWrite, BufReader};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tokio::time::{Instant, timeout, timeout_at};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
@@ -46,6 +47,9 @@ const LAST_CALLS: Duration = Duration::from_secs(5);
 
 /// For what is written last.
 const LAST_WORDS: Duration = Duration::from_secs(1);
+
+/// Ids of cancelled requests that are not taken again at once: what became of them may still be on its way.
+const CANCELLED_KEPT: usize = 64;
 
 /// How a session over stdio ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -82,9 +86,9 @@ impl Mcp {
         self.stop();
         calls.close();
         // Like those that the SDK has under way.
-        let _ = tokio::time::timeout(LAST_CALLS, calls.wait()).await;
+        let _ = timeout(LAST_CALLS, calls.wait()).await;
         // A client that does not read its last answers does not get them.
-        let _ = tokio::time::timeout(LAST_WORDS, writing.wait()).await;
+        let _ = timeout(LAST_WORDS, writing.wait()).await;
         served
     }
 
@@ -113,7 +117,10 @@ impl Mcp {
             () = shutdown => {
                 self.stop();
                 stop.cancel();
-                (served.await, StdioEnd::Stopped)
+                match timeout(LAST_CALLS, served).await {
+                    Ok(quit) => (quit, StdioEnd::Stopped),
+                    Err(_) => return Ok(StdioEnd::Stopped),
+                }
             }
         };
         match quit {
@@ -135,11 +142,15 @@ struct Lines<R> {
     /// A slot for the request that is read next.
     slot: Option<OwnedSemaphorePermit>,
     in_flight: Arc<Mutex<InFlight>>,
+    /// Of those that the SDK has under way, the newest ones.
+    cancelled: VecDeque<RequestId>,
     calls: Calls,
     /// The SDK has seen a request; it takes no other message for the first.
     begun: bool,
     /// The session of the older era has begun.
     initialized: bool,
+    /// Until when the last answers may take, once nothing more is read.
+    last_words: Option<Instant>,
 }
 
 type InFlight = HashMap<RequestId, Slot>;
@@ -176,9 +187,11 @@ impl<R: AsyncRead + Unpin> Lines<R> {
             slots: Arc::new(Semaphore::new(MAX_IN_FLIGHT)),
             slot: None,
             in_flight: Arc::default(),
+            cancelled: VecDeque::new(),
             calls,
             begun: false,
             initialized: false,
+            last_words: None,
         }
     }
 
@@ -244,7 +257,7 @@ impl<R: AsyncRead + Unpin> Lines<R> {
             Line::Call(id, _) => (id, Some(CancellationToken::new())),
         };
         let mut in_flight = lock(&self.in_flight);
-        if in_flight.contains_key(id) {
+        if in_flight.contains_key(id) || self.cancelled.contains(id) {
             let id = serde_json::to_value(id).unwrap_or_default();
             return Err(Refused::invalid("A request with this id is under way", id));
         }
@@ -321,6 +334,12 @@ impl<R: AsyncRead + Unpin> Lines<R> {
             self.output.queue(&mut self.ready).await;
         }
     }
+
+    /// The same when nothing more is read: a client that does not read either must not keep us.
+    async fn answer_last(&mut self) {
+        let until = *self.last_words.get_or_insert_with(|| Instant::now() + LAST_WORDS);
+        let _ = timeout_at(until, self.answer_ready()).await;
+    }
 }
 
 impl<R: AsyncRead + Send + Unpin> Transport<RoleServer> for Lines<R> {
@@ -354,14 +373,14 @@ impl<R: AsyncRead + Send + Unpin> Transport<RoleServer> for Lines<R> {
             let line = match self.next_line().await {
                 Ok(Some(line)) => line,
                 Ok(None) => {
-                    self.answer_ready().await;
                     // Nobody is left who could answer, or wants to hear of changes; calls under way may finish.
                     self.calls.shared.stopping.cancel();
+                    self.answer_last().await;
                     return None;
                 }
                 Err(error) => {
                     tracing::warn!(%error, "cannot read stdin");
-                    self.answer_ready().await;
+                    self.answer_last().await;
                     return None;
                 }
             };
@@ -377,7 +396,10 @@ impl<R: AsyncRead + Send + Unpin> Transport<RoleServer> for Lines<R> {
                 }
                 Ok(Line::Message(message)) => {
                     self.begun |= matches!(message, JsonRpcMessage::Request(_));
-                    return Some(message);
+                    if self.begun {
+                        return Some(message);
+                    }
+                    // An answer, and nothing was asked yet.
                 }
                 // Like an answer: to wait here would lose it, should the SDK have something else to do meanwhile.
                 Err(refused) => self.ready.append(&mut ended(refused.body())),
@@ -386,21 +408,25 @@ impl<R: AsyncRead + Send + Unpin> Transport<RoleServer> for Lines<R> {
     }
 
     async fn close(&mut self) -> io::Result<()> {
-        self.answer_ready().await;
+        self.answer_last().await;
         Ok(())
     }
 }
 
 impl<R> Lines<R> {
     /// A cancelled request is never answered, so its place becomes free here. Whether it was one of our own.
-    fn free_cancelled(&self, notification: &ClientNotification) -> bool {
+    fn free_cancelled(&mut self, notification: &ClientNotification) -> bool {
         if let ClientNotification::CancelledNotification(cancelled) = notification
             && let Some(id) = &cancelled.params.request_id
             && let Some(slot) = lock(&self.in_flight).remove(id)
-            && let Some(call) = slot.cancelled
         {
-            call.cancel();
-            return true;
+            if let Some(call) = slot.cancelled {
+                call.cancel();
+                return true;
+            }
+            // What the SDK still has of it would be taken for the answer to the next one of that name.
+            self.cancelled.push_front(id.clone());
+            self.cancelled.truncate(CANCELLED_KEPT);
         }
         false
     }

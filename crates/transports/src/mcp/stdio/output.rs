@@ -191,6 +191,8 @@ async fn write_lines(mut output: Turn, mut lines: mpsc::Receiver<Outgoing>) {
             next = lines.recv().await;
         }
     }
+    // What others wrote in its place may be on its way still: where stdout is no pipe, a thread writes.
+    let _ = output.flush().await;
 }
 
 async fn write_long(output: &mut Turn, message: &LongMessage) -> io::Result<()> {
@@ -206,7 +208,12 @@ async fn write_long(output: &mut Turn, message: &LongMessage) -> io::Result<()> 
 
 #[cfg(test)]
 mod tests {
-    use tokio::io::AsyncReadExt as _;
+    use std::io;
+    use std::pin::Pin;
+    use std::sync::{Arc, Mutex};
+    use std::task::{Context, Poll};
+
+    use tokio::io::{AsyncReadExt as _, AsyncWrite};
 
     use super::{Outgoing, Output, ended};
 
@@ -249,6 +256,38 @@ mod tests {
         }
         numbers.sort_unstable();
         assert_eq!(numbers, (0..200).collect::<Vec<_>>());
+    }
+
+    /// What was handed to it, and what arrived.
+    #[derive(Clone, Default)]
+    struct Lazy(Arc<Mutex<(Vec<u8>, Vec<u8>)>>);
+
+    impl AsyncWrite for Lazy {
+        fn poll_write(self: Pin<&mut Self>, _: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
+            self.0.lock().unwrap().0.extend_from_slice(bytes);
+            Poll::Ready(Ok(bytes.len()))
+        }
+
+        fn poll_flush(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<io::Result<()>> {
+            let mut both = self.0.lock().unwrap();
+            let handed = std::mem::take(&mut both.0);
+            both.1.extend(handed);
+            Poll::Ready(Ok(()))
+        }
+
+        fn poll_shutdown(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<io::Result<()>> {
+            Poll::Ready(Ok(()))
+        }
+    }
+
+    #[tokio::test]
+    async fn what_was_written_without_the_task_arrives_before_it_ends() {
+        let theirs = Lazy::default();
+        let (output, task) = Output::new(theirs.clone());
+        output.answer(ended("one".to_owned())).await;
+        drop(output);
+        task.await;
+        assert_eq!(theirs.0.lock().unwrap().1, b"one\n");
     }
 
     #[tokio::test]

@@ -1,6 +1,7 @@
 //! The ends of a session: what was asked is answered, whoever stops talking or reading first.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use countersign_contract::{Access, Caller, NothingElse};
 use countersign_host::{Gate, Metrics, NoApprover, Policy, Recorder};
@@ -9,18 +10,23 @@ use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio_util::task::TaskTracker;
 
 use crate::mcp::tests::catalog;
-use crate::mcp::{Mcp, SealKey};
+use crate::mcp::{Mcp, SealKey, StdioEnd};
 
-/// What comes back for this input, on a pipe that holds so many bytes; read only when all was written.
-async fn answers(input: String, pipe: usize) -> Vec<Value> {
+fn mcp() -> (Mcp, Arc<Caller>) {
     let recorder =
         Recorder { metrics: Arc::new(Metrics::new()), call_log: None, audit: None, tasks: TaskTracker::new() };
     let gate = Arc::new(Gate::new(catalog(), Policy::default(), Arc::new(NoApprover), recorder));
-    let mcp = Mcp::new(gate, Arc::new(NothingElse), &SealKey::generate());
-    let caller = Arc::new(Caller { name: "test".into(), access: Access::All, approver: false });
+    let caller = Caller { name: "test".into(), access: Access::All, approver: false };
+    (Mcp::new(gate, Arc::new(NothingElse), &SealKey::generate()), Arc::new(caller))
+}
+
+/// What comes back for this input, on a pipe that holds so many bytes; read only when all was written.
+async fn answers(input: String, pipe: usize) -> Vec<Value> {
+    let (mcp, caller) = mcp();
     let (theirs_in, ours_in) = tokio::io::duplex(pipe);
     let (ours_out, mut theirs_out) = tokio::io::duplex(pipe);
-    let serving = async move { mcp.serve_lines(ours_in, ours_out, caller, std::future::pending()).await.unwrap() };
+    let serving =
+        Box::pin(async move { mcp.serve_lines(ours_in, ours_out, caller, std::future::pending()).await.unwrap() });
     let mut theirs_in = theirs_in;
     let talking = async move {
         theirs_in.write_all(input.as_bytes()).await.unwrap();
@@ -62,4 +68,32 @@ async fn no_refusal_is_lost_where_the_client_reads_slowly() {
     let answered = answers(asked, 4096).await;
     let refused = answered.iter().filter(|answer| answer["error"]["code"] == -32700).count();
     assert_eq!((answered.len(), refused), (600, 300));
+}
+
+/// What it has sent is read no further, but a signal ends us all the same.
+#[tokio::test]
+async fn a_client_that_does_not_read_cannot_keep_us() {
+    let client =
+        json!({"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "t", "version": "1"}});
+    let begin = json!({"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": client});
+    let begun = json!({"jsonrpc": "2.0", "method": "notifications/initialized"});
+    for beginning in [String::new(), format!("{begin}\n{begun}\n")] {
+        let (mcp, caller) = mcp();
+        let (mut theirs_in, ours_in) = tokio::io::duplex(1024 * 1024);
+        // Nobody reads it.
+        let (ours_out, _theirs_out) = tokio::io::duplex(64);
+        theirs_in.write_all(beginning.as_bytes()).await.unwrap();
+        theirs_in.write_all("{garbage\n".repeat(20_000).as_bytes()).await.unwrap();
+        let signal = tokio::time::sleep(Duration::from_millis(200));
+        let serving = Box::pin(mcp.serve_lines(ours_in, ours_out, caller, signal));
+        let end = tokio::time::timeout(Duration::from_secs(10), serving).await.unwrap().unwrap();
+        assert_eq!(end, StdioEnd::Stopped, "{beginning}");
+    }
+}
+
+#[tokio::test]
+async fn an_answer_to_nothing_ends_nothing() {
+    let stray = "{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{}}\n";
+    let answered = answers([stray, &call(2), stray, &call(3)].concat(), 1024 * 1024).await;
+    assert_eq!(answered.iter().map(|answer| &answer["id"]).collect::<Vec<_>>(), [&json!(2), &json!(3)]);
 }
