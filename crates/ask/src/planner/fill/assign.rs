@@ -28,6 +28,9 @@ const WITHIN_REQUEST: f64 = 1.0;
 /// Rounds of exchanging.
 const EXCHANGES: usize = 3;
 
+/// What somebody says who wants to go on from somewhere; "task 2" alone is no place to go on after.
+static GOING_ON: Pattern = Pattern::new(r"\b(?:after|since|past|beyond|behind|continue|next|following|from|above)\b");
+
 /// Words in front of a value among which a denial is looked for.
 const DENIED_WITHIN: u32 = 6;
 /// Denials in the name of a parameter.
@@ -147,6 +150,9 @@ impl Table<'_> {
         let &Wanted { number, parameter, has_better } = wanted;
         let Candidate { span, context } = &self.candidates[at];
         let mut worth = serves(parameter, span)?;
+        if !parameter.required && parameter.is_called(&["after"]) && !GOING_ON.is_match(&self.question.lower) {
+            return None;
+        }
         let nearby = context.speaks_of(parameter, span);
         let is_chunk = if let Found::Chunk { fresh } = span.found {
             // An id is not just any word.

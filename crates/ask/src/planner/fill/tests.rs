@@ -310,6 +310,21 @@ fn nothing_is_made_up() {
 }
 
 #[test]
+fn a_number_is_a_place_to_go_on_after_if_somebody_goes_on() {
+    let after = json!({"type": "integer", "description": "List the tasks after the one with this id"});
+    let schema = json!({"type": "object", "properties": {"after": after}});
+    for (question, expected) in [
+        ("show task 2", json!({})),
+        ("what is task 2 about", json!({})),
+        ("did I finish task 1?", json!({})),
+        ("show the tasks after 40", json!({"after": 40})),
+        ("continue the listing from id 240", json!({"after": 240})),
+    ] {
+        assert_eq!(Value::Object(filled(&schema, question).arguments), expected, "{question}");
+    }
+}
+
+#[test]
 fn examples_explain_values() {
     let schema = json!({
         "properties": {"category": {"type": "string", "enum": ["a", "b"]}}, "required": ["category"],
