@@ -37,6 +37,7 @@ pub(super) fn run(common: &Common, arguments: &AskArguments) -> CommandResult {
         if let Some(why) = no_summary(&answered) {
             output::say(&format!("no summary: {why}\n"));
         }
+        output::say(&receipt(&answered));
     }
     outcome(&answered)
 }
@@ -147,12 +148,11 @@ fn no_summary(answered: &Answered) -> Option<String> {
     }
 }
 
+fn receipt(answered: &Answered) -> String {
+    if answered.receipt { format!("receipt {}\n", answered.id) } else { "the receipt could not be kept\n".to_owned() }
+}
+
 fn outcome(answered: &Answered) -> CommandResult {
-    output::say(&if answered.receipt {
-        format!("receipt {}\n", answered.id)
-    } else {
-        "the receipt could not be kept\n".to_owned()
-    });
     match &answered.outcome {
         Outcome::Called { called, .. } => super::call::outcome(&called.reply),
         Outcome::Refused(refusal) => {

@@ -11,7 +11,6 @@ use serde_json::{Map, Value};
 use tokio_util::sync::CancellationToken;
 
 use crate::args::{CallArguments, Common};
-use crate::config::Config;
 use crate::failure::{CommandError, CommandResult};
 use crate::logging::Stderr;
 use crate::output;
@@ -44,15 +43,15 @@ pub(super) fn call_once(
     tool: &str,
     arguments: impl FnOnce(&Contract) -> Result<Value, CommandError>,
 ) -> Result<Reply, CommandError> {
-    let config = wiring::load(common, None)?;
+    let mut config = wiring::load(common, None)?;
     let own = wiring::catalog(&config, Kept::nowhere())?;
     let caller = wiring::owner();
     let is_own = own.find(tool, &caller).is_some();
+    // Nobody is waited for in vain.
+    config.servers.retain(|server| !is_own && server.may_have(tool));
     if !is_own && config.servers.is_empty() {
         return Err(wiring::unknown_tool(tool, &own));
     }
-    // Nobody is waited for in vain.
-    let config = if is_own { Config { servers: Vec::new(), ..config } } else { config };
     wiring::runtime()?.block_on(async {
         let mut stop = StopSignals::listen().context("cannot listen for signals")?;
         let host = wiring::Host::start(&config, Stderr::Warnings, None).await?;

@@ -4,6 +4,7 @@ use std::fs;
 use std::io::{BufRead as _, BufReader};
 use std::net::TcpListener;
 use std::process::Stdio;
+use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
@@ -306,4 +307,15 @@ fn the_doctor_asks_the_services_that_are_configured() {
         assert_eq!(output.status.success(), expected[0]);
         assert_eq!((embedder.asked().len(), model.asked().len()), (1, 1), "one cheap question each");
     }
+}
+
+#[test]
+fn a_call_waits_for_no_server_that_cannot_have_the_tool() {
+    let env = TestEnv::new();
+    env.write("countersign.yaml", "servers: {silent: {command: sleep, args: ['100']}}");
+    let start = Instant::now();
+    let refused = env.run(&["call", "other__tool"]);
+    assert_eq!(refused.status.code(), Some(1), "{}", stderr(&refused));
+    assert!(stderr(&refused).contains("other__tool"), "{}", stderr(&refused));
+    assert!(start.elapsed() < Duration::from_secs(10), "{:?}", start.elapsed());
 }
