@@ -48,7 +48,7 @@ const LAST_CALLS: Duration = Duration::from_secs(5);
 /// For what is written last.
 const LAST_WORDS: Duration = Duration::from_secs(1);
 
-/// Ids of cancelled requests that are not taken again at once: what became of them may still be on its way.
+/// Ids of cancelled requests that the SDK is not given again at once: what became of them may still be on its way.
 const CANCELLED_KEPT: usize = 64;
 
 /// How a session over stdio ended.
@@ -257,7 +257,8 @@ impl<R: AsyncRead + Unpin> Lines<R> {
             Line::Call(id, _) => (id, Some(CancellationToken::new())),
         };
         let mut in_flight = lock(&self.in_flight);
-        if in_flight.contains_key(id) || self.cancelled.contains(id) {
+        // A call of our own has nothing to do with what the SDK still has.
+        if in_flight.contains_key(id) || (cancelled.is_none() && self.cancelled.contains(id)) {
             let id = serde_json::to_value(id).unwrap_or_default();
             return Err(Refused::invalid("A request with this id is under way", id));
         }
