@@ -2,6 +2,7 @@
 
 mod attending;
 
+use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -49,7 +50,10 @@ struct State {
     is_known: bool,
     judged: Vec<Judged>,
     offered: Arc<Offered>,
+    /// Why it is gone.
     error: Option<String>,
+    /// What of one that is there cannot be had, and why.
+    missing: BTreeMap<&'static str, String>,
     restarts: u32,
     greeting: Duration,
     /// Whether a first attempt has ended, either way.
@@ -106,6 +110,13 @@ pub enum Event {
     Resource(String),
 }
 
+impl State {
+    fn what_is_missing(&self) -> Option<String> {
+        let whys: Vec<_> = self.missing.values().map(String::as_str).collect();
+        (!whys.is_empty()).then(|| whys.join("; "))
+    }
+}
+
 impl Keeping {
     fn announce(&self, event: Event) {
         // Nobody listens: nobody needs to know.
@@ -130,6 +141,7 @@ impl Line {
             judged: Vec::new(),
             offered: Arc::default(),
             error: None,
+            missing: BTreeMap::new(),
             restarts: 0,
             greeting: Duration::ZERO,
             tried: false,
@@ -204,7 +216,7 @@ impl Line {
             condition: state.condition,
             era: state.session.as_ref().map(Session::era),
             server_info: state.session.as_ref().map(|session| session.server_info().clone()),
-            error: state.error.clone(),
+            error: state.error.clone().or_else(|| state.what_is_missing()),
             restarts: state.restarts,
             greeting: state.greeting,
             judged: state.judged.clone(),

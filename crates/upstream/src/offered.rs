@@ -33,50 +33,47 @@ pub(crate) struct Offered {
     pub(crate) completes: bool,
 }
 
-/// Each list by itself: one that cannot be had hides no other.
-pub(crate) struct Listed {
-    pub(crate) resources: Result<Vec<Resource>, CallFailure>,
-    pub(crate) templates: Result<Vec<ResourceTemplate>, CallFailure>,
-    pub(crate) prompts: Result<Vec<Prompt>, CallFailure>,
-}
+pub(crate) type Listed<T> = Result<Vec<T>, CallFailure>;
 
-/// Everything that the server says it has beside tools, as it is called here.
-pub(crate) async fn list(spec: &ServerSpec, session: &Session, within: Duration) -> Listed {
-    let items = async |capability, method, key| {
-        if session.declares(capability) { session.list(method, key, within).await } else { Ok(Vec::new()) }
-    };
-    let (resources, templates, prompts) = tokio::join!(
-        items("resources", "resources/list", "resources"),
-        items("resources", "resources/templates/list", "resourceTemplates"),
-        items("prompts", "prompts/list", "prompts"),
-    );
-    let resource = |resource: &mut Resource| {
+pub(crate) async fn resources(spec: &ServerSpec, session: &Session, within: Duration) -> Listed<Resource> {
+    let items = declared(session, "resources", "resources/list", "resources", within).await?;
+    Ok(read_all(spec, items, |resource: &mut Resource| {
         resource.uri = spec.uri_here(&resource.uri);
         resource.name = spec.prefixed(&resource.name);
         resource.uri.len() <= URI_MAX
+    }))
+}
+
+pub(crate) async fn templates(spec: &ServerSpec, session: &Session, within: Duration) -> Listed<ResourceTemplate> {
+    let items = match declared(session, "resources", "resources/templates/list", "resourceTemplates", within).await {
+        // Not every server that has resources knows what a template is.
+        Err(CallFailure::Refused { .. }) => Vec::new(),
+        items => items?,
     };
-    let template = |template: &mut ResourceTemplate| {
+    Ok(read_all(spec, items, |template: &mut ResourceTemplate| {
         template.uri_template = spec.uri_here(&template.uri_template);
         template.name = spec.prefixed(&template.name);
         template.uri_template.len() <= URI_MAX
-    };
-    let prompt = |prompt: &mut Prompt| {
-        prompt.name = spec.prefixed(&prompt.name);
-        prompt.name.parse::<ToolName>().is_ok()
-    };
-    Listed {
-        resources: resources.map(|items| read_all(spec, items, resource)),
-        templates: optional(templates).map(|items| read_all(spec, items, template)),
-        prompts: prompts.map(|items| read_all(spec, items, prompt)),
-    }
+    }))
 }
 
-/// Not every server that has resources knows what a template is.
-fn optional(listed: Result<Vec<Value>, CallFailure>) -> Result<Vec<Value>, CallFailure> {
-    match listed {
-        Err(CallFailure::Refused { .. }) => Ok(Vec::new()),
-        other => other,
-    }
+pub(crate) async fn prompts(spec: &ServerSpec, session: &Session, within: Duration) -> Listed<Prompt> {
+    let items = declared(session, "prompts", "prompts/list", "prompts", within).await?;
+    Ok(read_all(spec, items, |prompt: &mut Prompt| {
+        prompt.name = spec.prefixed(&prompt.name);
+        prompt.name.parse::<ToolName>().is_ok()
+    }))
+}
+
+/// Nobody is asked for what they do not say they have.
+async fn declared(
+    session: &Session,
+    capability: &str,
+    method: &str,
+    key: &str,
+    within: Duration,
+) -> Result<Vec<Value>, CallFailure> {
+    if session.declares(capability) { session.list(method, key, within).await } else { Ok(Vec::new()) }
 }
 
 fn read_all<T: DeserializeOwned>(spec: &ServerSpec, items: Vec<Value>, name: impl Fn(&mut T) -> bool) -> Vec<T> {

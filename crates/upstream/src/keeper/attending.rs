@@ -10,7 +10,7 @@ use tokio::time::Instant;
 
 use super::{Condition, Event, Keeping, Line};
 use crate::admission::{Judged, Verdict, judge};
-use crate::offered::{self, Offered};
+use crate::offered::{self, Listed, Offered};
 use crate::session::{CallFailure, Era, Session, connect};
 use crate::spec::{ServerName, ServerSpec};
 
@@ -74,20 +74,25 @@ impl Attention<'_> {
     async fn look(mut self) -> CallFailure {
         let (mut pause, mut retry) = (SHORTEST_PAUSE, FIRST_RETRY);
         loop {
-            let (spec, mut failed) = (self.line.spec(), Vec::new());
+            let spec = self.line.spec();
             match self.tools(&spec).await {
-                Ok(judged) => self.take(&spec, &judged),
+                Ok(judged) => {
+                    self.take(&spec, &judged);
+                    self.note("tools", None);
+                }
                 Err(failure) if !self.line.state().is_known => return failure,
-                Err(failure) => failed.push(format!("its tools cannot be listed again: {failure}")),
+                Err(failure) => self.note("tools", Some(format!("its tools cannot be listed again: {failure}"))),
             }
-            self.look_at_others(&spec, &mut failed).await;
-            self.note(&failed);
-            retry = if failed.is_empty() { FIRST_RETRY } else { (retry * 2).min(LAST_RETRY) };
+            self.look_at_others(&spec).await;
+            self.keeping.note_attempt(self.line);
+            self.keeping.announce(Event::Condition);
+            let is_whole = self.line.state().missing.is_empty();
+            retry = if is_whole { FIRST_RETRY } else { (retry * 2).min(LAST_RETRY) };
             let waiting = Instant::now();
             tokio::select! {
                 () = self.line.rules_changed.notified() => continue,
                 () = self.session.lists_changed() => {}
-                () = tokio::time::sleep(retry), if !failed.is_empty() => {}
+                () = tokio::time::sleep(retry), if !is_whole => {}
             }
             pause = if waiting.elapsed() > pause { SHORTEST_PAUSE } else { (pause * 2).min(LONGEST_PAUSE) };
             tokio::time::sleep(pause).await;
@@ -119,6 +124,7 @@ impl Attention<'_> {
                 state.session = Some(self.session.clone());
                 state.condition = Condition::Ready;
                 state.error = None;
+                state.missing.clear();
                 state.greeting = self.begun.elapsed();
             }
             (std::mem::replace(&mut state.judged, judged.to_vec()), first)
@@ -135,50 +141,68 @@ impl Attention<'_> {
         }
     }
 
-    /// A server whose prompts cannot be had still has its tools.
-    async fn look_at_others(&self, spec: &Arc<ServerSpec>, failed: &mut Vec<String>) {
-        let listed = offered::list(spec, self.session, OTHERS_TIMEOUT).await;
-        let before = self.line.offered();
-        let mut known =
-            |what: &str, failure: &CallFailure| failed.push(format!("its {what} cannot be listed: {failure}"));
-        let offered = Offered {
-            resources: listed.resources.unwrap_or_else(|failure| {
-                known("resources", &failure);
-                before.resources.clone()
-            }),
-            templates: listed.templates.unwrap_or_else(|failure| {
-                known("resource templates", &failure);
-                before.templates.clone()
-            }),
-            prompts: listed.prompts.unwrap_or_else(|failure| {
-                known("prompts", &failure);
-                before.prompts.clone()
-            }),
-            completes: self.session.declares("completions"),
-        };
-        let offered = Arc::new(offered);
-        {
-            let mut state = self.line.state();
-            if !Arc::ptr_eq(&state.spec, spec) {
-                return;
-            }
-            state.offered = Arc::clone(&offered);
-        }
-        if before.prompts != offered.prompts {
-            self.keeping.announce(Event::Prompts);
-        }
-        if (&before.resources, &before.templates) != (&offered.resources, &offered.templates) {
-            self.keeping.announce(Event::Resources);
-        }
+    /// A server whose prompts cannot be had still has its tools. Each list is known when it is there: one that cannot be
+    /// had, or takes its time, hides no other.
+    async fn look_at_others(&self, spec: &Arc<ServerSpec>) {
+        let (session, within) = (self.session, OTHERS_TIMEOUT);
+        tokio::join!(
+            async {
+                let listed = offered::resources(spec, session, within).await;
+                self.take_other(spec, "resources", listed, |offered| &mut offered.resources, Event::Resources);
+            },
+            async {
+                let listed = offered::templates(spec, session, within).await;
+                self.take_other(spec, "resource templates", listed, |offered| &mut offered.templates, Event::Resources);
+            },
+            async {
+                let listed = offered::prompts(spec, session, within).await;
+                self.take_other(spec, "prompts", listed, |offered| &mut offered.prompts, Event::Prompts);
+            },
+        );
     }
 
-    fn note(&self, failed: &[String]) {
-        let error = (!failed.is_empty()).then(|| failed.join("; "));
-        let before = std::mem::replace(&mut self.line.state().error, error.clone());
-        if let Some(error) = error.filter(|error| before.as_ref() != Some(error)) {
+    fn take_other<T: PartialEq>(
+        &self,
+        listed_by: &Arc<ServerSpec>,
+        what: &'static str,
+        listed: Listed<T>,
+        place: impl Fn(&mut Offered) -> &mut Vec<T>,
+        event: Event,
+    ) {
+        let items = match listed {
+            Ok(items) => items,
+            Err(failure) => return self.note(what, Some(format!("its {what} cannot be listed: {failure}"))),
+        };
+        {
+            let mut state = self.line.state();
+            if !Arc::ptr_eq(&state.spec, listed_by) {
+                return;
+            }
+            let offered = Arc::make_mut(&mut state.offered);
+            offered.completes = self.session.declares("completions");
+            let before = std::mem::replace(place(offered), items);
+            if before != *place(offered) {
+                self.keeping.announce(event);
+            }
+        }
+        self.note(what, None);
+    }
+
+    /// Whether this of it can be had.
+    fn note(&self, what: &'static str, failure: Option<String>) {
+        let before = {
+            let missing = &mut self.line.state().missing;
+            match &failure {
+                Some(failure) => missing.insert(what, failure.clone()),
+                None => missing.remove(what),
+            }
+        };
+        if before == failure {
+            return;
+        }
+        if let Some(error) = failure {
             tracing::warn!(server = %self.line.name(), error, "not all that a server has is known");
         }
-        self.keeping.note_attempt(self.line);
         self.keeping.announce(Event::Condition);
     }
 }

@@ -2,6 +2,7 @@
 
 use std::cell::Cell;
 use std::rc::Rc;
+use std::time::{Duration, Instant};
 
 use countersign_contract::Provider as _;
 use serde_json::json;
@@ -57,6 +58,25 @@ fn a_list_that_fails_hides_no_other() {
             assert_eq!((offered(&fleet), report.restarts), ((1, 1, 1), 0), "{failing}");
         });
     }
+}
+
+/// What is there, and what is wrong with another, is not kept back by a third that never comes.
+#[test]
+fn a_list_that_never_comes_delays_no_other() {
+    on_one_thread(async {
+        let toy = Toy::start(0, |asked| match asked.method.as_str() {
+            "initialize" => welcome(asked),
+            "resources/templates/list" => Answer::never(),
+            "resources/list" => Answer::json(500, &json!({"error": "oops"})),
+            _ => others(asked).or_else(|| legacy(asked, "one")).unwrap(),
+        });
+        let toy = toy.await;
+        let begun = Instant::now();
+        let fleet = fleet(&toy);
+        let report = report_when(&fleet, |report| report.error.is_some() && !fleet.prompts(&caller()).is_empty()).await;
+        assert!(report.error.unwrap().starts_with("its resources cannot be listed"));
+        assert!(begun.elapsed() < Duration::from_secs(5), "{:?}", begun.elapsed());
+    });
 }
 
 /// Nor does it take what was known away, or the calls that are under way.
@@ -150,7 +170,7 @@ fn who_always_changes_is_looked_at_less_and_less() {
         let toy = toy.await;
         let fleet = fleet(&toy);
         ready(&fleet).await;
-        tokio::time::sleep(std::time::Duration::from_secs(3)).await;
+        tokio::time::sleep(Duration::from_secs(3)).await;
         // After 0.4, 0.8 and 1.6 seconds.
         assert!((2..=5).contains(&listed.get()), "{}", listed.get());
     });
