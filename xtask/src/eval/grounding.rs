@@ -1,5 +1,6 @@
 //! `cargo xtask eval grounding`: of hand-labelled bullets, how many that are carried by their evidence are kept, and how
-//! many that are not are caught. What is in `final` was never looked at while the rules were made.
+//! many that are not are caught. What is in `final` was never looked at while the rules were made, and that of `c` was
+//! counted once, when everything else was done.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -16,10 +17,17 @@ use crate::{Verdict, talk};
 
 const DATA: &str = "xtask/data/ask";
 
+/// What may be looked at, by file.
+const TUNED: [(&str, &str); 4] =
+    [("tune", "claims.jsonl"), ("a", "claims_a.jsonl"), ("b", "claims_b.jsonl"), ("c", "claims_c.jsonl")];
+
+/// What is kept for the final figures.
+const KEPT: [(&str, &str); 2] = [("final", "claims.jsonl"), ("final c", "claims_c.jsonl")];
+
 /// Pairs that were written for training, as data/grounding/README.md says.
 const WRITTEN: &str = "crates/ask/data/grounding/written";
 
-/// What is promised, for `final`.
+/// What is promised, for each of [`KEPT`].
 const KEPT_MIN: f64 = 0.90;
 const CAUGHT_MIN: f64 = 0.95;
 
@@ -54,7 +62,7 @@ enum Set {
 pub(super) fn run(workspace: &Workspace, options: &Options) -> anyhow::Result<Verdict> {
     let folder = workspace.root().join(DATA);
     let mut sets = Vec::new();
-    for (name, file) in [("tune", "claims.jsonl"), ("a", "claims_a.jsonl"), ("b", "claims_b.jsonl")] {
+    for (name, file) in TUNED {
         sets.push((name, read(&folder.join(file), Set::Tune)?));
     }
     if let Some(path) = &options.pairs {
@@ -62,7 +70,9 @@ pub(super) fn run(workspace: &Workspace, options: &Options) -> anyhow::Result<Ve
         return write(path, &sets).map(|()| Verdict::Good);
     }
     if options.with_final {
-        sets.push(("final", read(&folder.join("claims.jsonl"), Set::Final)?));
+        for (name, file) in KEPT {
+            sets.push((name, read(&folder.join(file), Set::Final)?));
+        }
     }
     let grounding = Grounding::new(Local::on_all_cores());
     let mut verdict = Verdict::Good;
@@ -73,8 +83,9 @@ pub(super) fn run(workspace: &Workspace, options: &Options) -> anyhow::Result<Ve
             "{name:<10}{:>9}{:>10.3}{:>9.3}{:>13}{:>10.3}{:>9.3}",
             kept.of, kept.value, kept.standard_error, caught.of, caught.value, caught.standard_error
         ));
-        if *name == "final" && (kept.value < KEPT_MIN || caught.value < CAUGHT_MIN) {
-            talk::note(format_args!("final has to reach {KEPT_MIN} kept and {CAUGHT_MIN} caught"));
+        let is_final = KEPT.iter().any(|(kept, _)| kept == name);
+        if is_final && (kept.value < KEPT_MIN || caught.value < CAUGHT_MIN) {
+            talk::note(format_args!("{name} has to reach {KEPT_MIN} kept and {CAUGHT_MIN} caught"));
             verdict = Verdict::Bad;
         }
     }
