@@ -1,16 +1,16 @@
 //! A language model behind an OpenAI-compatible endpoint, as planner and as writer of summaries.
 //!
 //! It proposes; nothing that it says is done or shown before it was checked here. Texts of other servers and results
-//! reach it between marks that they cannot contain, as data.
+//! reach it between marks that they cannot contain, as data. Names and choices of other servers do not.
 
 mod chat;
 mod planning;
+mod shown;
 mod writing;
 
 use std::time::Duration;
 
 use countersign_index::{Endpoint, Manner, Patience, Service};
-use serde_json::Value;
 use uuid::Uuid;
 
 pub use self::chat::ModelError;
@@ -26,9 +26,6 @@ const PATIENCE: Patience = Patience {
     one_try: Duration::from_mins(1),
     all_tries: Duration::from_mins(2),
 };
-
-/// Keys of a schema whose values are words for a reader.
-const EXPLAINING: [&str; 3] = ["description", "title", "$comment"];
 
 #[derive(Debug)]
 pub struct Model {
@@ -75,23 +72,6 @@ impl Marks {
     fn around(&self, text: &str) -> String {
         let (name, text) = (&self.name, text.replace(&self.name, ""));
         format!("<{name}>{text}</{name}>")
-    }
-
-    /// Every text that explains a schema.
-    fn around_descriptions(&self, schema: &mut Value) {
-        match schema {
-            Value::Object(members) => {
-                for (key, member) in members {
-                    if let Some(text) = member.as_str().filter(|_| EXPLAINING.contains(&key.as_str())) {
-                        *member = self.around(text).into();
-                    } else {
-                        self.around_descriptions(member);
-                    }
-                }
-            }
-            Value::Array(items) => items.iter_mut().for_each(|item| self.around_descriptions(item)),
-            Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
-        }
     }
 }
 

@@ -3,6 +3,7 @@
 
 mod call;
 mod file;
+mod fit;
 mod replay;
 
 use countersign_contract::{BoxFuture, Digest, RequestId, ToolName, parse_json};

@@ -78,7 +78,7 @@ fn function(at: usize, tool: &Choosable<'_>, marks: &Marks) -> Value {
     let mut parameters = tool.described.input_schema().clone();
     if *upstream {
         description = marks.around(&description);
-        marks.around_descriptions(&mut parameters);
+        parameters = marks.shown(&parameters);
     }
     let name = alias(at, tool.described.name());
     json!({"type": "function", "function": {"name": name, "description": description, "parameters": parameters}})

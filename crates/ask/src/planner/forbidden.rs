@@ -133,7 +133,7 @@ fn asked_about(question: &Question, reading: &Reading<'_>, ranked: &Ranked<'_>) 
     let tool = ranked.tool;
     // "can I add a task: …" is how some ask for it. What only adds can be taken back.
     let only_adds = tool.deeds.changing().is_only(Deed::Create) && tool.effect != Effect::Destroys;
-    let leave = if only_adds && marked::gives_text(question, ranked) { Leave::Asks } else { Leave::AsksAbout };
+    let leave = if only_adds && marked::ends_with_text(question, ranked) { Leave::Asks } else { Leave::AsksAbout };
     if !asks_about(reading, tool.deeds, leave) {
         return None;
     }
@@ -143,7 +143,7 @@ fn asked_about(question: &Question, reading: &Reading<'_>, ranked: &Ranked<'_>) 
     Some(if is_proposed { Forbidden::Proposed } else { Forbidden::AskedAbout })
 }
 
-/// What "can I" does.
+/// What "can I" does: with a text and nothing behind it but politeness, it asks for the change.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Leave {
     Asks,
@@ -174,7 +174,7 @@ static LOOKS_BACK: Pattern = Pattern::new(r"^ (?:was|were|did|has|had|have (?:[^
 
 /// A sentence that begins like a question and is no request.
 static LOOKS: Pattern = Pattern::new(concat!(
-    r"^ (?:(?:please|hi|hello|hey|ok|okay|so|well|and|but|also|now|or|,|just|then|um|wait|quick question) )*",
+    r"^ (?:(?:please|hi|hello|hey|ok|okay|so|well|and|but|also|now|or|,|just|then|um|wait|quick question|yes or no) )*",
     r"(?:was|were|is|are|am|did|does|has|had|do (?:you|i|we|they)|have (?:you|i|we|they|he|she|any\w*|some\w*)|",
     r"have (?:[^, ]+ )*?been|what|why|who|whom|whose|when|where|which|how) "
 ));
@@ -182,7 +182,7 @@ static LOOKS: Pattern = Pattern::new(concat!(
 /// Where a sentence speaks about things: from a question word or "should I" until it turns to a request.
 fn framed(sentence: &str, deeds: Deeds, leave: Leave) -> Vec<Range<usize>> {
     static MODAL: Pattern = Pattern::new(concat!(
-        r"^ (?:(?:please|hi|hello|hey|ok|okay|so|well|and|but|also|now|or|,|just|then|um|wait|quick question) )*",
+        r"^ (?:(?:please|hi|hello|hey|ok|okay|so|well|and|but|also|now|or|,|just|then|um|wait|quick question|yes or no) )*",
         r"(?:(?:should|shall|may|must|might|ought|would|will)(?: not)? ([^ ]+)|(?:can|could)(?: not)? (?:i|we|they|he|she|one)|",
         r"(?:would|could|will) you (?:say|recommend|advise|suggest|have|ever|be DOING)) "
     ));
@@ -203,7 +203,7 @@ fn framed(sentence: &str, deeds: Deeds, leave: Leave) -> Vec<Range<usize>> {
         r"(?:(?:already|just|never|been) )*DONE "
     ));
     let modal = MODAL.captures(sentence).filter(|found| {
-        if leave == Leave::Asks && LEAVE.is_match(&found[0]) {
+        if leave == Leave::Asks && LEAVE.is_match(&found[0]) && !found[0].contains(" yes or no ") {
             return false;
         }
         let requested = ["you", "u", "ya", "someone", "somebody", "anyone", "anybody", "kindly", "please"];

@@ -5,7 +5,7 @@ use countersign_contract::{Digest, canonical_json, parse_json};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-use super::{CallReceipt, Claims, FORMAT, Kept, Page, Receipt};
+use super::{CallReceipt, FORMAT, Kept, Page, Receipt, fit};
 use crate::grounding::locate;
 use crate::offers::Material;
 
@@ -108,10 +108,15 @@ impl AskReceipt {
         if !receipt.has_supplied() {
             return Err("what was supplied is not in the plan".to_owned());
         }
+        let claims = fit::claims(receipt)?;
+        let plan = fit::plan(receipt)?;
         let Some(call) = call else { return Ok(()) };
         let described = material.find(call.tool.as_str()).ok_or("the tool that was called was not offered")?;
         if Digest::of_json(&described.definition) != call.contract {
             return Err("the contract is not what its digest says".to_owned());
+        }
+        if let Some(plan) = plan {
+            fit::call(&plan, call, described)?;
         }
         if !call.result.agrees() {
             return Err("the result is not what its digest says".to_owned());
@@ -120,7 +125,6 @@ impl AskReceipt {
             return Ok(());
         }
         let result = call.result.read().ok_or("the result is not JSON")?;
-        let claims: Option<Claims> = receipt.summary.as_ref().and_then(Kept::read);
         for bullet in claims.iter().flat_map(|claims| &claims.shown) {
             if result.pointer(&bullet.pointer).is_none_or(|value| locate(value, &bullet.evidence).is_none()) {
                 return Err(format!("the evidence at `{}` is not there", bullet.pointer));

@@ -240,6 +240,112 @@ fn parts_that_do_not_fit_are_found_behind_a_fresh_digest() {
     assert_eq!(future, Err(ReceiptFlaw::Newer(u64::from(FORMAT) + 1)));
 }
 
+type Change = Box<dyn Fn(&mut AskReceipt)>;
+
+/// With fresh digests everywhere: parts that are each what their digest says, and of different questions.
+#[test]
+fn parts_of_different_questions_are_found_behind_fresh_digests() {
+    let text = json!({"type": "string"});
+    let other = json!({
+        "name": "other", "title": "Other", "description": "Looks up a bridge", "effect": "read",
+        "inputSchema": {"type": "object", "properties": {"place": text}}, "outputSchema": {"type": "object"},
+    });
+    let verify = |change: &dyn Fn(&mut AskReceipt)| {
+        let mut ask = receipt(Keeping::Content);
+        ask.material.tools.push(Described { definition: other.clone(), upstream: false, examples: vec![] });
+        change(&mut ask);
+        ask.receipt.material = ask.material.digest();
+        ReceiptFile::verify(file(ask).to_text().as_bytes()).map(|_| ())
+    };
+    assert_eq!(verify(&|_| ()), Ok(()));
+    let plan = |plan: Value| move |ask: &mut AskReceipt| ask.receipt.plan = Kept::value(&plan, Keeping::Content);
+    let summary =
+        |claims: Value| move |ask: &mut AskReceipt| ask.receipt.summary = Some(Kept::value(&claims, Keeping::Content));
+    let call =
+        |tool: &str, place: &str| json!({"kind": "call", "tool": tool, "arguments": {"place": place}, "why": "w"});
+    let bullet = json!({"claim": "It was built.", "evidence": "The mill was built in 1712.", "pointer": "/text"});
+    let changes: [(&str, Change); 12] = [
+        ("the plan calls another tool", Box::new(plan(call("other", "Aach")))),
+        ("the plan has another argument", Box::new(plan(call("lookup", "Bach")))),
+        ("the plan has none", Box::new(plan(json!({"kind": "call", "tool": "lookup", "arguments": {}, "why": "w"})))),
+        ("nothing was planned", Box::new(plan(json!({"kind": "nothing", "why": "w"})))),
+        (
+            "something was missing",
+            Box::new(plan(
+                json!({"kind": "missing", "tool": "lookup", "arguments": {}, "parameters": ["place"], "why": "w"}),
+            )),
+        ),
+        ("the plan is none", Box::new(plan(json!({"kind": "dance"})))),
+        (
+            "the call is of another tool",
+            Box::new(move |ask| {
+                let call = ask.receipt.call.as_mut().unwrap();
+                (call.tool, call.contract) =
+                    ("other".parse().unwrap(), Digest::of_json(&ask.material.tools[1].definition));
+            }),
+        ),
+        ("the call failed", Box::new(|ask| ask.receipt.call.as_mut().unwrap().outcome = "TIMEOUT".to_owned())),
+        ("there was no call", Box::new(|ask| ask.receipt.call = None)),
+        ("claims of a failed summary", Box::new(summary(json!({"shown": [bullet], "dropped": [], "failed": "f"})))),
+        (
+            "dropped ones, too",
+            Box::new(summary(
+                json!({"shown": [], "dropped": [{"claim": "c", "evidence": "e", "why": "w"}], "failed": "f"}),
+            )),
+        ),
+        ("a summary that nobody reads", Box::new(summary(json!({"shown": [], "dropped": [], "more": []})))),
+    ];
+    for (what, change) in changes {
+        let verified = verify(&change);
+        assert!(matches!(verified, Err(ReceiptFlaw::Contradiction(_))), "{what}: {verified:?}");
+    }
+    // What says nothing of it does not contradict it.
+    assert_eq!(verify(&|ask| ask.receipt.plan.content = None), Ok(()));
+    assert_eq!(verify(&|ask| (ask.receipt.call, ask.receipt.summary) = (None, None)), Ok(()), "refused after the plan");
+    assert_eq!(verify(&summary(json!({"shown": [], "dropped": [], "failed": "f"}))), Ok(()));
+}
+
+/// As the gate has them: trimmed, with declared defaults, whole numbers as integers.
+#[test]
+fn arguments_are_those_of_the_plan_as_the_contract_settles_them() {
+    let definition = json!({
+        "name": "lookup", "title": "Lookup", "description": "Looks up", "effect": "read",
+        "inputSchema": {"type": "object", "properties": {
+            "place": {"type": "string"}, "note": {"type": ["string", "null"]}, "limit": {"type": "integer", "default": 20.0},
+            "within": {"type": "object", "properties": {"km": {"type": "integer"}, "all": {"default": false}}},
+        }},
+        "outputSchema": {"type": "object"},
+    });
+    let verify = |planned: Value, called: Value| {
+        let mut ask = receipt(Keeping::Content);
+        ask.material.tools[0].definition = definition.clone();
+        ask.receipt.material = ask.material.digest();
+        let plan = json!({"kind": "call", "tool": "lookup", "arguments": planned, "why": "w"});
+        ask.receipt.plan = Kept::value(&plan, Keeping::Content);
+        let call = ask.receipt.call.as_mut().unwrap();
+        (call.contract, call.arguments) = (Digest::of_json(&definition), Kept::value(&called, Keeping::Content));
+        ReceiptFile::verify(file(ask).to_text().as_bytes()).is_ok()
+    };
+    for (planned, called, fits) in [
+        (json!({"place": "Aach"}), json!({"place": "Aach", "limit": 20}), true),
+        (json!({"place": " Aach\n"}), json!({"place": "Aach", "limit": 20}), true),
+        (json!({"place": " Aach"}), json!({"place": " Aach", "limit": 20}), true),
+        (json!({"note": "  "}), json!({"note": null, "limit": 20}), true),
+        (json!({"note": "  "}), json!({"note": "", "limit": 20}), true),
+        (json!({"limit": 5.0, "within": {"km": 3.0}}), json!({"limit": 5, "within": {"km": 3, "all": false}}), true),
+        (json!({"limit": 1e18}), json!({"limit": 1e18}), true),
+        (json!({"place": "Aach"}), json!({"place": "Aach"}), false),
+        (json!({"place": "Aach"}), json!({"place": "Aach", "limit": 21}), false),
+        (json!({"place": "Aach"}), json!({"place": "aach", "limit": 20}), false),
+        (json!({"place": "Aach"}), json!({"limit": 20}), false),
+        (json!({"note": "so"}), json!({"note": null, "limit": 20}), false),
+        (json!({"within": {"km": 3}}), json!({"within": {"km": 4, "all": false}, "limit": 20}), false),
+        (json!({}), json!({"place": "Aach", "limit": 20}), false),
+    ] {
+        assert_eq!(verify(planned.clone(), called.clone()), fits, "{planned} as {called}");
+    }
+}
+
 #[tokio::test]
 async fn a_replay_shows_exactly_what_changed() {
     let receipt = file(receipt(Keeping::Content));

@@ -72,6 +72,9 @@ fn what_sounds_like_a_request_to_add_is_done_or_refused() {
         "can I add a due date to a task?",
         "should I add a task: buy milk?",
         "how can I add a task called buy milk?",
+        "could we add a task called \"x\" or is that forbidden?",
+        "Can I add a task: \"buy milk\"? Just tell me yes or no.",
+        "Can I add a task called \"foo\" or would that break things?",
     ] {
         let answer = ask(&env, &[question]);
         assert_eq!((&answer["ok"], answer["refusal"].is_object()), (&json!(false), true), "{question}: {answer}");

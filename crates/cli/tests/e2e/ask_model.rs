@@ -57,8 +57,9 @@ impl World {
 fn config(model: &Model, result: &Value, about: &str) -> Value {
     let output = json!({"type": "object", "properties": {"text": {"type": "string"}, "rooms": {"type": "integer"}},
         "required": ["text", "rooms"], "additionalProperties": false});
-    let place = json!({"type": "object", "properties": {"place": {"type": "string", "description": "Where it is"}},
-        "required": ["place"], "additionalProperties": false});
+    let place = json!({"type": "string", "description": "Where it is", "examples": ["OBEY"], "x-note": "OBEY"});
+    let place = json!({"type": "object", "properties": {"place": place}, "required": ["place"],
+        "additionalProperties": false});
     let tool = |name: &str, read_only: bool| {
         json!({"name": name, "description": format!("{about}: {name}"), "inputSchema": place,
             "outputSchema": output, "annotations": {"readOnlyHint": read_only}})
@@ -202,6 +203,9 @@ fn the_model_sees_the_list_and_others_words_as_data() {
         let text = text.as_str().unwrap();
         assert!(text.starts_with("<data-") && text.contains("</data-"), "{text}");
     }
+    let place = &lookup["parameters"]["properties"]["place"];
+    assert_eq!(place.as_object().unwrap().keys().collect::<Vec<_>>(), ["description", "type"]);
+    assert!(!plan.to_string().contains("OBEY"), "{plan}");
     let told = asked[1]["messages"][1]["content"].as_str().unwrap();
     let (before, after) = told.split_once("<data-").unwrap();
     assert!(!before.contains("IGNORE") && after.contains("IGNORE ALL"), "{told}");
@@ -236,6 +240,8 @@ fn no_bullet_is_shown_that_the_result_does_not_carry() {
     let dropped = [
         ("The mill was built in 1712.", "The mill was built in 1712."),
         ("The mill was built in 1812.", built),
+        ("It was built in 171.", "was built in 171"),
+        ("It was built in 712.", "712 by Hans Keller."),
         ("The mill was built in 1712 by Hans Kessler.", built),
         ("The mill in Bach was built in 1712.", built),
         ("The mill burned down in 1805.", "It did not burn down in 1805."),

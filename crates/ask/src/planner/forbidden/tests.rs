@@ -149,6 +149,27 @@ async fn what_is_asked_for_is_done() {
 }
 
 #[tokio::test]
+async fn politeness_behind_a_text_takes_nothing_back() {
+    let planner = planner().await;
+    let mut wrong = Vec::new();
+    for (question, title) in [
+        ("Can I add a task: \"buy milk\"?", "buy milk"),
+        ("can I add a task called \"buy milk\", please? Thanks!", "buy milk"),
+        ("could we add a task called \"buy milk\" to my list please", "buy milk"),
+        ("can I add a task: pay the rent or the landlord", "pay the rent or the landlord"),
+        ("can I add a task called \"buy milk\" with the description \"two litres\"?", "buy milk"),
+    ] {
+        match planner.plan(question, date(2026, 11, 16)).await.unwrap().choice {
+            Choice::Call { tool, arguments, .. } if tool == "add_task" && arguments["title"] == title => {}
+            choice @ (Choice::Call { .. } | Choice::Missing { .. } | Choice::Nothing { .. }) => {
+                wrong.push(format!("{question}: {choice:?}"));
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+#[tokio::test]
 async fn nothing_is_read_instead_of_a_text_that_is_to_be_written() {
     let planner = planner().await;
     let mut wrong = Vec::new();
@@ -159,6 +180,20 @@ async fn nothing_is_read_instead_of_a_text_that_is_to_be_written() {
         "why can't I add a task called \"Buy milk\"?",
         "is it safe to add a task named 'Buy milk'?",
         "would it hurt to add a task saying buy milk?",
+        "could we add a task called \"x\" or is that forbidden?",
+        "Can I add a task: \"buy milk\"? Just tell me yes or no.",
+        "Can I add a task called \"foo\" or would that break things?",
+        "could we add a task called x or is that forbidden?",
+        "Can I add a task: buy milk? Just tell me yes or no.",
+        "Can I add a task: buy milk, yes or no?",
+        "can I add a task called \"foo\" or not",
+        "can I add a task: buy milk, or would that break things?",
+        "can I add a task: buy milk. Is that allowed?",
+        "could we add a task called 'foo'? I only want to know whether I may.",
+        "could I add a task to buy milk, or is it \"forbidden\"?",
+        "can I add a task called 'foo' without asking Ann?",
+        "yes or no: can I add a task called \"foo\"?",
+        "can I add a task called \"foo\" if it's not already there?",
         "can I add a task?",
         "can I add a due date to a task?",
         "can I delete the task called \"Buy milk\"?",
