@@ -1,6 +1,7 @@
 //! The main log file: JSON lines, one per tool call and one per diagnostic, written by a thread of their own so that
 //! no call waits for the disk. stdout is never touched: it belongs to data and protocols.
 
+mod causes;
 mod file;
 
 use std::io::IsTerminal as _;
@@ -12,6 +13,7 @@ use tracing_subscriber::filter::Targets;
 use tracing_subscriber::layer::{Layer as _, SubscriberExt as _};
 use tracing_subscriber::util::SubscriberInitExt as _;
 
+use self::causes::WithCauses;
 pub(crate) use self::file::{LogFile, LogFileError};
 use crate::config::LogLevel;
 
@@ -46,7 +48,8 @@ pub(crate) fn start(file: &Path, level: LevelFilter, stderr: Stderr) -> Result<O
             .with_target("rmcp", level.min(LevelFilter::ERROR))
     };
     let to_file = file.clone().map(|file| {
-        let lines = tracing_subscriber::fmt::layer().json().flatten_event(true).with_writer(file);
+        let format = WithCauses(tracing_subscriber::fmt::format().json().flatten_event(true));
+        let lines = tracing_subscriber::fmt::layer().json().event_format(format).with_writer(file);
         lines.with_filter(ours(level))
     });
     let shown = match stderr {

@@ -13,7 +13,7 @@ use cap_std::ambient_authority;
 use cap_std::fs::{Dir, MetadataExt as _, OpenOptions, OpenOptionsExt as _};
 use rustix::fs::OFlags;
 
-use crate::root::{Ours, Unopened};
+use crate::root::{Ours, Unopened, resolved_as_far_as_it_exists, without_parents};
 
 const LOCK_POLL: Duration = Duration::from_millis(2);
 
@@ -30,6 +30,7 @@ const OPEN_ATTEMPTS: usize = 5;
 #[derive(Debug)]
 pub struct AppendOnly {
     root: PathBuf,
+    /// Without `..`, and below `root` by its name if it lies there at all.
     dir: PathBuf,
     /// Where it is noted what is being written, for whoever comes after a crash.
     notes: PathBuf,
@@ -80,8 +81,9 @@ impl AppendOnly {
     /// `dir` is made when the first entry comes. Where it lies below `root`, no link leads out of there. What else is in
     /// the folder of the notes, our database for one, is no file for entries, whatever it is called by then.
     pub fn new(root: &Path, dir: &Path, notes: &Path) -> Self {
-        let ours = Ours::without(&[notes.to_owned()], Some(dir));
-        Self { root: root.to_owned(), dir: dir.to_owned(), notes: notes.to_owned(), ours }
+        let (root, dir) = placed(root, dir);
+        let ours = Ours::without(&[notes.to_owned()], Some(&dir));
+        Self { root, dir, notes: notes.to_owned(), ours }
     }
 
     /// Adds the entry and a line break, and answers how many bytes were added. Blocks on the disk; not for an async thread.
@@ -152,6 +154,17 @@ impl AppendOnly {
             above.push(std::mem::replace(&mut folder, below));
         }
         Ok((folder, above))
+    }
+}
+
+/// Both without `..`. First by their names: a link that leads out of the root is found on the way, and refused.
+fn placed(root: &Path, dir: &Path) -> (PathBuf, PathBuf) {
+    let (root, dir) = (without_parents(root), without_parents(dir));
+    let (real_root, real_dir) = (resolved_as_far_as_it_exists(&root), resolved_as_far_as_it_exists(&dir));
+    let inside = dir.strip_prefix(&root).or_else(|_| dir.strip_prefix(&real_root));
+    match inside.or_else(|_| real_dir.strip_prefix(&real_root)) {
+        Ok(inside) => (root.clone(), root.join(inside)),
+        Err(_) => (root, dir),
     }
 }
 

@@ -28,7 +28,7 @@ pub use list::Listed;
 pub use outline::{CodeOutline, Comment, Definition, DefinitionKind, outline};
 pub use policy::{Name, ParentRule, PathPolicy};
 pub use project::{Dependencies, Dependency, LeftOut, Project, Reason};
-pub use replace::WriteRefused;
+pub use replace::{Consent, WriteRefused};
 pub use role::{Role, module_of, role_of};
 pub use root::{FileRefused, Found, Root};
 pub use sandbox::{Places, Sandbox};

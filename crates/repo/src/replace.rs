@@ -2,6 +2,7 @@
 //! it is on disk. What a killed process leaves behind is noted in the data folder, and the next one removes it.
 
 use std::ffi::OsStr;
+use std::fmt;
 use std::fs::{self, File, Metadata, TryLockError};
 use std::io::{self, Read as _, Write as _};
 use std::os::unix::ffi::OsStrExt as _;
@@ -76,13 +77,28 @@ pub(crate) struct Keeping<'a> {
     pub(crate) ours: &'a Ours,
 }
 
+/// Asked by the one who replaces a file.
+#[derive(Clone, Copy)]
+pub struct Consent<'a> {
+    /// Again and again: nobody waits for a writer whose caller went away.
+    pub still_wanted: &'a dyn Fn() -> bool,
+    /// Once, when the new content is on disk: from then on it takes its place.
+    pub begin: &'a dyn Fn() -> bool,
+}
+
+impl fmt::Debug for Consent<'_> {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.debug_struct("Consent").finish_non_exhaustive()
+    }
+}
+
 /// All of it is there and on disk afterwards, or nothing has changed. Links and second names are never written through:
 /// the name gets another file.
 pub(crate) fn replace(
     target: Target<'_>,
     content: &[u8],
     keeping: Keeping<'_>,
-    still_wanted: &dyn Fn() -> bool,
+    consent: Consent<'_>,
 ) -> Result<(), WriteRefused> {
     let Keeping { notes, ours } = keeping;
     let old = writable(target, ours)?;
@@ -90,13 +106,13 @@ pub(crate) fn replace(
     let note = Note::take(notes, target.whereabouts).map_err(WriteRefused::from_io)?;
     let mut temporary = Temporary::create(target.folder, &note, old.as_ref()).map_err(WriteRefused::from_io)?;
     for chunk in content.chunks(CHUNK) {
-        if !still_wanted() {
+        if !(consent.still_wanted)() {
             return Err(WriteRefused::Abandoned);
         }
         temporary.file.write_all(chunk).map_err(WriteRefused::from_io)?;
     }
     temporary.file.sync_all().map_err(WriteRefused::from_io)?;
-    if !still_wanted() {
+    if !(consent.begin)() {
         return Err(WriteRefused::Abandoned);
     }
     temporary.take_the_place_of(target.name).map_err(WriteRefused::from_io)?;

@@ -21,7 +21,7 @@ use cap_std::fs::Dir;
 use self::familiar::Familiar;
 use self::handles::{Handle, Handles};
 pub(crate) use self::look::{Entry, Look};
-pub(crate) use self::ours::{Known, Ours, resolved_as_far_as_it_exists};
+pub(crate) use self::ours::{Known, Ours, resolved_as_far_as_it_exists, without_parents};
 pub(crate) use self::unopened::Unopened;
 use crate::PathPolicy;
 
@@ -135,7 +135,8 @@ impl Root {
         let ours = self.ours.now();
         let (file, about) = match self.familiar.open(&self.dir, &path, &ours, &self.ours) {
             Some(known) => known,
-            None => self.open_judged(policy, &path, &ours)?,
+            // What was found in the place of a familiar file may have had us look again.
+            None => self.open_judged(policy, &path, &self.ours.now())?,
         };
         let (length, limit) = (about.len(), policy.max_bytes);
         if length > limit {

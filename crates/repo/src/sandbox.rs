@@ -11,7 +11,7 @@ use std::sync::Arc;
 use cap_std::fs::Dir;
 
 use crate::append::sync_folder;
-use crate::replace::{Keeping, Target, WriteRefused, clear_leftovers, not_a_file, replace};
+use crate::replace::{Consent, Keeping, Target, WriteRefused, clear_leftovers, not_a_file, replace};
 use crate::root::{Ours, plain, resolved_as_far_as_it_exists};
 use crate::{FileRefused, Found, PathPolicy, Root};
 
@@ -64,13 +64,12 @@ impl Sandbox {
     }
 
     /// The file has this content afterwards, and it is on disk; or everything is as it was. Missing folders are made.
-    /// `still_wanted` is asked until the moment when the new content takes its place.
     pub fn write(
         &self,
         policy: &PathPolicy,
         request: &str,
         content: &[u8],
-        still_wanted: &dyn Fn() -> bool,
+        consent: Consent<'_>,
     ) -> Result<(), WriteRefused> {
         let path = self.inside(policy, request).map_err(|refused| match refused {
             FileRefused::Denied => WriteRefused::Denied,
@@ -88,7 +87,7 @@ impl Sandbox {
         let written = way.place(&path, &mut made).and_then(|Place { folder, whereabouts, name }| {
             let target = Target { folder: &folder, whereabouts: &whereabouts, name: &name };
             let keeping = Keeping { notes: &self.places.notes, ours: &self.ours };
-            replace(target, content, keeping, still_wanted)
+            replace(target, content, keeping, consent)
         });
         match written {
             Ok(()) => made.sync().map_err(WriteRefused::Unsettled),

@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use countersign_repo::{
-    Case, FileRefused, ParentRule, PathPolicy, Pattern, Places, Root, Sandbox, Scope, Stop, WriteRefused,
+    Case, Consent, FileRefused, ParentRule, PathPolicy, Pattern, Places, Root, Sandbox, Scope, Stop, WriteRefused,
 };
 use rustix::fs::{FlockOperation, fcntl_lock};
 
@@ -85,6 +85,29 @@ fn what_takes_the_place_of_a_familiar_file_is_judged() {
     assert!(is_locked(number));
 }
 
+/// What came into a folder of ours a moment ago is known as soon as it takes the place of a familiar file.
+#[test]
+#[cfg(target_os = "linux")]
+fn a_new_file_of_ours_in_the_place_of_a_familiar_one_is_not_shown() {
+    let (folder, root) = tree();
+    let at = |name: &str| folder.path().join(name);
+    // Looks, so that for a second it will not by itself.
+    std::thread::sleep(Duration::from_millis(1100));
+    for _ in 0..2 {
+        root.read(&POLICY, "plain").unwrap();
+    }
+    let database = File::options().read(true).write(true).create_new(true).open(at("data/new")).unwrap();
+    fcntl_lock(&database, FlockOperation::LockExclusive).unwrap();
+    let number = database.metadata().unwrap().ino();
+    fs::remove_file(at("plain")).unwrap();
+    fs::hard_link(at("data/new"), at("plain")).unwrap();
+    for _ in 0..2 {
+        let refused = root.read(&POLICY, "plain");
+        assert!(matches!(refused, Err(FileRefused::Denied)), "{refused:?}");
+        assert!(is_locked(number));
+    }
+}
+
 /// To open a pipe lets go of whoever waits to write into it.
 #[test]
 #[cfg(target_os = "linux")]
@@ -158,7 +181,8 @@ fn a_sandbox_leaves_our_locks_alone_when_it_writes() {
     let number = database.metadata().unwrap().ino();
     let places = Places { root: at("files"), guarded: Vec::new(), notes: at("data/writing") };
     let sandbox = Sandbox::new(places, &root);
-    let write = |name: &str| sandbox.write(&POLICY, name, b"new", &|| true);
+    let consent = Consent { still_wanted: &|| true, begin: &|| true };
+    let write = |name: &str| sandbox.write(&POLICY, name, b"new", consent);
     write("plain").unwrap();
     fs::hard_link(at("data/db"), at("files/linked")).unwrap();
     symlink("linked", at("files/link")).unwrap();

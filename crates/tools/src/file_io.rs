@@ -5,10 +5,12 @@ use std::io;
 use std::sync::Arc;
 
 use countersign_contract::{CallContext, Code, Effect, Example, Mistake, Rejection, Terms, Tool, ToolError};
-use countersign_repo::{FileRefused, ParentRule, PathPolicy, Sandbox, WriteRefused};
+use countersign_repo::{Consent, FileRefused, ParentRule, PathPolicy, Sandbox, WriteRefused};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
+
+use crate::fate::{self, Late};
 
 /// 5 MB, both ways; a file of exactly this size is still served.
 const MAX_BYTES: u64 = 5 * 1024 * 1024;
@@ -144,14 +146,12 @@ impl FileIo {
     }
 
     async fn write(&self, ctx: &CallContext, path: String, content: String) -> Result<Output, ToolError> {
-        let (sandbox, ended) = (Arc::clone(&self.sandbox), ctx.cancelled.child_token());
-        // Whatever ends this call ends the writing: nobody who was told that the time is up finds the file changed later.
-        let _ends_with_the_call = ended.clone().drop_guard();
-        let write = tokio::task::spawn_blocking(move || {
-            sandbox.write(&POLICY, &path, content.as_bytes(), &|| !ended.is_cancelled())?;
-            Ok(content.len() as u64)
+        let sandbox = Arc::clone(&self.sandbox);
+        let written = fate::write(ctx, move |fate| {
+            let consent = Consent { still_wanted: &|| !fate.is_given_up(), begin: &|| fate.begin() };
+            sandbox.write(&POLICY, &path, content.as_bytes(), consent).map(|()| content.len() as u64)
         });
-        let count = write.await.map_err(ToolError::internal)?.map_err(|refused| unwritten(&refused))?;
+        let count = written.await?.map_err(late)?.map_err(|refused| unwritten(&refused))?;
         Ok(Output { ok: true, contents: None, bytes_written: Some(count) })
     }
 }
@@ -196,6 +196,13 @@ fn unread(refused: FileRefused) -> ToolError {
     }
 }
 
+fn late(late: Late) -> Rejection {
+    late.rejection(
+        "The file could not be written in time; nothing was changed",
+        "The disk did not answer in time; the new content may be in place or come yet, which shows when the file is read",
+    )
+}
+
 fn unwritten(refused: &WriteRefused) -> ToolError {
     let failed = |details: &str| Rejection::new(Code::IoError, FAILED).with_details(json!(details));
     let rejection = match refused {
@@ -227,9 +234,47 @@ fn reason(error: &io::Error) -> &'static str {
 
 #[cfg(test)]
 mod tests {
-    use countersign_contract::{Code, Tool as _};
+    use std::fs;
+    use std::sync::Arc;
+    use std::sync::mpsc::sync_channel;
+    use std::time::Duration;
 
-    use super::{Command, FileIo, MAX_BYTES, Output, check};
+    use countersign_contract::{Code, Tool as _, ToolError};
+    use countersign_repo::{Places, Root, Sandbox};
+    use tokio::runtime::Builder;
+
+    use super::{Command, FileIo, Input, MAX_BYTES, Output, check, late};
+    use crate::fate::{Late, context};
+
+    #[test]
+    fn the_caller_is_told_that_the_time_was_up_before_anything_changed() {
+        let folder = tempfile::tempdir().unwrap();
+        let (root, notes) = (folder.path().join("data"), folder.path().join("notes"));
+        fs::create_dir(&root).unwrap();
+        fs::write(root.join("a.txt"), "old").unwrap();
+        let repository = Root::open(folder.path(), &[]).unwrap();
+        let sandbox = Arc::new(Sandbox::new(Places { root: root.clone(), guarded: Vec::new(), notes }, &repository));
+        let mut runtime = Builder::new_current_thread();
+        let runtime = runtime.enable_time().start_paused(true).max_blocking_threads(1).build().unwrap();
+        // Keeps the writer from its thread.
+        let (go_on, goes_on) = sync_channel::<()>(1);
+        runtime.spawn_blocking(move || goes_on.recv());
+        let input =
+            |path: &str| Input { command: Command::WriteFile, path: path.to_owned(), content: Some("new".to_owned()) };
+        let tool = FileIo { sandbox };
+        let (refused, ()) = runtime.block_on(async {
+            let minute = Duration::from_mins(1);
+            let ctx = context(minute);
+            tokio::join!(tool.call(&ctx, input("a.txt")), tokio::time::advance(minute))
+        });
+        let ToolError::Rejected(rejection) = refused.unwrap_err() else { panic!("not for the caller") };
+        assert_eq!(rejection, late(Late::GivenUp));
+        go_on.send(()).unwrap();
+        // Comes after the first writer.
+        let written = runtime.block_on(tool.call(&context(Duration::from_mins(1)), input("b.txt"))).unwrap();
+        assert_eq!(written, Output { ok: true, contents: None, bytes_written: Some(3) });
+        assert_eq!(fs::read_to_string(root.join("a.txt")).unwrap(), "old");
+    }
 
     #[test]
     fn each_command_gets_what_it_needs() {

@@ -8,6 +8,7 @@ mod complete_task;
 mod context_search;
 mod delete_task;
 mod egress;
+mod fate;
 mod file_io;
 mod grep_codebase;
 mod hello;

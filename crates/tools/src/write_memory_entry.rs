@@ -1,7 +1,7 @@
 //! `write_memory_entry`: one more entry at the end of one of the three memory files, after a person agreed. Nothing
 //! that is there is changed, and what was answered is on disk.
 
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
 use std::time::Duration;
 
 use countersign_contract::{
@@ -13,11 +13,10 @@ use serde::de::IgnoredAny;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
+use crate::fate::{self, Late};
+
 /// Another process keeps a file for one write and one sync; longer than this is a failure, not a queue.
 const PATIENCE: Duration = Duration::from_secs(10);
-
-/// So long before its time is up the call says itself what has become of the entry; the gate does not know.
-const TIME_TO_ANSWER: Duration = Duration::from_millis(200);
 
 /// Of an entry, without its line break.
 const MAX_BYTES: usize = 10_240;
@@ -105,46 +104,13 @@ impl Tool for WriteMemoryEntry {
     async fn call(&self, ctx: &CallContext, input: Input) -> Result<Output, ToolError> {
         let (file, entry, memory) = (input.file, line(&input)?, Arc::clone(&self.memory));
         let patience = PATIENCE.min(ctx.deadline / 2);
-        let fate = Fate::default();
-        // Whoever goes away must not find the entry there later.
-        let _given_up = GivesUp(fate.clone());
-        let of_the_writer = fate.clone();
-        // In a thread of its own, and so to its end once it has begun to write.
-        let append = tokio::task::spawn_blocking(move || {
-            let begin = || of_the_writer.is(Decision::Written);
+        let appended = fate::write(ctx, move |fate| {
+            let begin = || fate.begin();
             let entry = NewEntry { text: &entry, is_line: file.line_check(), patience, begin: &begin };
             memory.append(file.name(), &entry)
         });
-        let time = ctx.deadline.saturating_sub(TIME_TO_ANSWER.min(ctx.deadline / 10));
-        let Ok(appended) = tokio::time::timeout(time, append).await else {
-            return Err(late(fate.is(Decision::GivenUp)).into());
-        };
-        let bytes_written = appended.map_err(ToolError::internal)?.map_err(|error| failed(file, &error))?;
+        let bytes_written = appended.await?.map_err(late)?.map_err(|error| failed(file, &error))?;
         Ok(Output { success: true, file, bytes_written })
-    }
-}
-
-/// What becomes of an entry: the first one who decides is right, and the other one knows.
-#[derive(Debug, Clone, Default)]
-struct Fate(Arc<OnceLock<Decision>>);
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Decision {
-    Written,
-    GivenUp,
-}
-
-impl Fate {
-    fn is(&self, decision: Decision) -> bool {
-        *self.0.get_or_init(|| decision) == decision
-    }
-}
-
-struct GivesUp(Fate);
-
-impl Drop for GivesUp {
-    fn drop(&mut self) {
-        self.0.is(Decision::GivenUp);
     }
 }
 
@@ -209,14 +175,11 @@ fn compact(json: &str) -> String {
     line
 }
 
-/// The time is up; `given_up` says that nothing will be written any more.
-fn late(given_up: bool) -> Rejection {
-    let error = if given_up {
-        "The entry could not be written in time; nothing was written"
-    } else {
-        "The disk did not answer in time; the entry may be there or come yet, which shows when the file is read"
-    };
-    Rejection::new(Code::Timeout, error)
+fn late(late: Late) -> Rejection {
+    late.rejection(
+        "The entry could not be written in time; nothing was written",
+        "The disk did not answer in time; the entry may be there or come yet, which shows when the file is read",
+    )
 }
 
 fn failed(file: MemoryFile, error: &AppendError) -> ToolError {
@@ -243,24 +206,12 @@ mod tests {
     use std::sync::Arc;
     use std::time::Duration;
 
-    use countersign_contract::{Access, CallContext, Caller, Client, Code, Progress, Tool as _, ToolError};
+    use countersign_contract::{Code, Tool as _, ToolError};
     use countersign_repo::AppendOnly;
     use tokio::runtime::Builder;
-    use tokio_util::sync::CancellationToken;
 
-    use super::{Decision, Fate, GivesUp, Input, MemoryFile, WriteMemoryEntry, compact, late, line};
-
-    #[test]
-    fn who_decides_first_is_right() {
-        let fate = Fate::default();
-        drop(GivesUp(fate.clone()));
-        assert!(fate.is(Decision::GivenUp) && !fate.is(Decision::Written));
-        let fate = Fate::default();
-        assert!(fate.is(Decision::Written));
-        drop(GivesUp(fate.clone()));
-        assert!(fate.is(Decision::Written) && !fate.is(Decision::GivenUp));
-        assert!(late(true).error.ends_with("nothing was written") && late(false).error.contains("may be there"));
-    }
+    use super::{Input, MemoryFile, WriteMemoryEntry, compact, late, line};
+    use crate::fate::{Late, context};
 
     #[test]
     fn what_was_given_up_in_time_is_never_written() {
@@ -281,16 +232,11 @@ mod tests {
             tokio::join!(tool.call(&ctx, input), tokio::time::advance(minute))
         });
         let ToolError::Rejected(rejection) = refused.unwrap_err() else { panic!("not for the caller") };
-        assert_eq!(rejection, late(true));
+        assert_eq!(rejection, late(Late::GivenUp));
         drop(locked);
         // Waits for the writer's thread.
         drop(runtime);
         assert_eq!(fs::read_to_string(&path).unwrap(), "first\n");
-    }
-
-    fn context(deadline: Duration) -> CallContext {
-        let caller = Arc::new(Caller { name: "test".into(), access: Access::All, approver: false });
-        CallContext::new(caller, deadline, CancellationToken::new(), Progress::default(), Client::default())
     }
 
     #[test]

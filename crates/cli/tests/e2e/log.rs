@@ -1,6 +1,8 @@
 //! The call log: one record per call, without secrets.
 
-use serde_json::json;
+use std::fs;
+
+use serde_json::{Value, json};
 
 use crate::env::TestEnv;
 
@@ -37,4 +39,20 @@ fn without_log_and_audit_nothing_is_written() {
     assert_eq!(server.wait(), Some(0));
     assert!(!env.path(".countersign/countersign.log").exists());
     assert_eq!(env.json(&["audit", "verify", "--json"])["records"], json!(0));
+}
+
+#[test]
+fn an_error_is_logged_with_what_led_to_it() {
+    let env = TestEnv::new();
+    fs::create_dir(env.path("data")).unwrap();
+    env.write("data/file", "");
+    let server = env.serve();
+    let input = json!({"command": "write_file", "path": "file/below", "content": "new"});
+    let answer = server.post("/mcp/tool/file-io", &input.to_string()).json();
+    assert_eq!(answer["code"], json!("IO_ERROR"), "{answer}");
+    let of_the_write = |line: &&Value| line["message"] == "cannot write a file of the sandbox";
+    let lines = env.log_lines(|lines| lines.iter().any(|line| of_the_write(&line)));
+    let error = lines.iter().find(of_the_write).unwrap()["error"].as_str().unwrap();
+    let reason = error.strip_prefix("the file cannot be written: ");
+    assert!(reason.is_some_and(|reason| reason.contains("os error")), "{error}");
 }

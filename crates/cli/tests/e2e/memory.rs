@@ -161,6 +161,26 @@ fn two_servers_with_many_writers_do_not_mix_entries() {
     }
 }
 
+/// `..` goes through folders that are not there, and out of the repository.
+#[test]
+fn a_folder_is_written_by_whatever_way_it_was_named() {
+    for (dir, place) in [("repo/../shared/memory", "shared/memory"), ("repo/sub/../notes", "repo/notes")] {
+        let env = TestEnv::with_config(&format!("{CONFIG}root: repo\nmemory: {{dir: {dir}}}\nfile_io: {{root: .}}\n"));
+        fs::create_dir(env.path("repo")).unwrap();
+        let server = env.serve();
+        let written = write(&server, &json!({"file": "best_practices.md", "entry": "one"}));
+        assert_eq!(written["bytes_written"], json!(4), "{dir}: {written}");
+        let file = format!("{place}/best_practices.md");
+        assert_eq!(fs::read_to_string(env.path(&file)).unwrap(), "one\n", "{dir}");
+        // It stays a person's to agree to.
+        let input = json!({"command": "write_file", "path": file, "content": "evil"}).to_string();
+        let headers = [("authorization", "Bearer token-of-agent"), ("content-type", "application/json")];
+        let refused =
+            crate::http::request(server.address, "POST", "/mcp/tool/file-io", &headers, input.as_bytes()).json();
+        assert_eq!(refused["error"], "Access denied", "{dir}: {refused}");
+    }
+}
+
 #[test]
 fn a_full_disk_leaves_the_file_as_it_was() {
     const FULL: u64 = 16 * 1024 * 1024;

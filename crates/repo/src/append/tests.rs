@@ -191,6 +191,59 @@ fn a_folder_outside_the_root_is_made_too() {
     assert_eq!(fs::read_to_string(dir.join(NAME)).unwrap(), "{1}\n");
 }
 
+#[test]
+fn a_folder_is_found_by_whatever_way_it_was_named() {
+    let entry = NewEntry { text: "{1}", is_line: |_| true, patience: Duration::ZERO, begin: &|| true };
+    for (root, dir, place) in [
+        ("root", "root/sub/../notes", "root/notes"),
+        ("root", "root/not-there/../notes", "root/notes"),
+        ("root", "root/../shared/memory", "shared/memory"),
+        ("root", "root/../not-there/../shared/memory", "shared/memory"),
+        ("root", "root/../root/notes", "root/notes"),
+        ("root/sub/..", "root/notes", "root/notes"),
+        ("link", "root/notes", "root/notes"),
+        ("link", "link/../deep/root/notes", "deep/root/notes"),
+        ("link", "link/sub/../notes", "root/notes"),
+        // Behind a link `..` means where it leads.
+        ("root", "root/out/../memory", "shared/memory"),
+    ] {
+        let folder = tempfile::tempdir().unwrap();
+        let at = |name: &str| folder.path().join(name);
+        fs::create_dir_all(at("root/sub")).unwrap();
+        fs::create_dir_all(at("shared/there")).unwrap();
+        fs::create_dir_all(at("deep")).unwrap();
+        symlink("root", at("link")).unwrap();
+        symlink("../shared/there", at("root/out")).unwrap();
+        let files = AppendOnly::new(&at(root), &at(dir), folder.path());
+        files.append(NAME, &entry).unwrap_or_else(|error| panic!("{dir}: {error:?}"));
+        assert_eq!(fs::read_to_string(at(place).join(NAME)).unwrap(), "{1}\n", "{dir}");
+        assert!(!at("not-there").exists() && !at("root/not-there").exists());
+    }
+}
+
+/// The root may be named by a link itself, and its folders in several ways.
+#[test]
+fn no_way_of_naming_lets_a_link_lead_out() {
+    let entry = NewEntry { text: "{1}", is_line: |_| true, patience: Duration::ZERO, begin: &|| true };
+    for (root, dir) in [
+        ("root", "root/out/memory"),
+        ("root", "root/sub/../out/memory"),
+        ("root/sub/..", "root/out/memory"),
+        ("link", "root/out/memory"),
+        ("link", "link/sub/../out/memory"),
+    ] {
+        let folder = tempfile::tempdir().unwrap();
+        let at = |name: &str| folder.path().canonicalize().unwrap().join(name);
+        fs::create_dir_all(at("root/sub")).unwrap();
+        fs::create_dir(at("theirs")).unwrap();
+        symlink("root", at("link")).unwrap();
+        symlink("../theirs", at("root/out")).unwrap();
+        let files = AppendOnly::new(&at(root), &at(dir), folder.path());
+        assert!(files.append(NAME, &entry).is_err(), "{root} {dir}");
+        assert_eq!(fs::read_dir(at("theirs")).unwrap().count(), 0, "{root} {dir}");
+    }
+}
+
 /// The database is a file beside the notes. Every name that it has can be put where an entry goes.
 #[test]
 #[cfg(target_os = "linux")]

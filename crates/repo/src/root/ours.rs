@@ -5,7 +5,7 @@ mod held;
 
 use std::fs::{File, Metadata};
 use std::os::unix::fs::MetadataExt as _;
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
@@ -156,10 +156,32 @@ pub(crate) fn resolved_as_far_as_it_exists(place: &Path) -> PathBuf {
     if let Ok(resolved) = place.canonicalize() {
         return resolved;
     }
-    match (place.parent(), place.file_name()) {
-        (Some(folder), Some(name)) => resolved_as_far_as_it_exists(folder).join(name),
+    match (place.parent(), place.components().next_back()) {
+        (Some(folder), Some(Component::ParentDir)) => above(folder),
+        (Some(folder), Some(Component::Normal(name))) => resolved_as_far_as_it_exists(folder).join(name),
         _ => place.to_owned(),
     }
+}
+
+/// The same place without `..`. Behind a link that means something else than its name says, so what comes before it is
+/// resolved; what comes after stays as it was named.
+pub(crate) fn without_parents(place: &Path) -> PathBuf {
+    let mut plain = PathBuf::new();
+    for component in place.components() {
+        match component {
+            Component::ParentDir => plain = above(&plain),
+            Component::Prefix(_) | Component::RootDir | Component::CurDir | Component::Normal(_) => {
+                plain.push(component);
+            }
+        }
+    }
+    plain
+}
+
+fn above(folder: &Path) -> PathBuf {
+    let mut folder = resolved_as_far_as_it_exists(folder);
+    folder.pop();
+    folder
 }
 
 #[cfg(test)]

@@ -10,7 +10,7 @@ use rustix::fs::{CWD, RenameFlags, renameat_with};
 use tempfile::TempDir;
 
 use super::{Places, Sandbox};
-use crate::{FileRefused, ParentRule, PathPolicy, Root, WriteRefused};
+use crate::{Consent, FileRefused, ParentRule, PathPolicy, Root, WriteRefused};
 
 const POLICY: PathPolicy = PathPolicy { blocked: &[], parents: ParentRule::Component, max_bytes: 1000 };
 
@@ -47,7 +47,8 @@ impl World {
     }
 
     fn write(&self, request: &str, content: &str) -> Result<(), WriteRefused> {
-        self.sandbox.write(&POLICY, request, content.as_bytes(), &|| true)
+        let consent = Consent { still_wanted: &|| true, begin: &|| true };
+        self.sandbox.write(&POLICY, request, content.as_bytes(), consent)
     }
 
     /// `"ok"`, `"denied"` or `"failed"`.
@@ -224,16 +225,40 @@ fn what_nobody_wants_any_more_changes_nothing() {
     let world = World::new();
     world.put("data/a.txt", "old");
     let before = world.everything("");
-    for patience in 0..2 {
-        let asked = Cell::new(0);
-        let wanted = || asked.replace(asked.get() + 1) < patience;
+    for wanted in [false, true] {
         for request in ["a.txt", "new/folder/b.txt"] {
-            let refused = world.sandbox.write(&POLICY, request, b"new", &wanted);
+            let consent = Consent { still_wanted: &|| wanted, begin: &|| false };
+            let refused = world.sandbox.write(&POLICY, request, b"new", consent);
             assert!(matches!(refused, Err(WriteRefused::Abandoned)), "{request}");
         }
         let left: Vec<_> = world.everything("").into_iter().filter(|path| !path.ends_with("/notes")).collect();
         assert_eq!(left, before);
-        assert!(asked.get() > 0);
+    }
+}
+
+#[test]
+fn what_has_begun_is_not_asked_about_again() {
+    let world = World::new();
+    world.put("data/a.txt", "old");
+    let begun = Cell::new(0);
+    let still_wanted = || begun.get() == 0;
+    let begin = || {
+        assert_eq!(world.text("data/a.txt"), "old");
+        let ready = |path: &String| path.contains(".countersign-") && path.ends_with(" new");
+        assert!(world.everything("data").iter().any(ready), "nothing is ready to take its place");
+        begun.replace(begun.get() + 1) == 0
+    };
+    let consent = Consent { still_wanted: &still_wanted, begin: &begin };
+    world.sandbox.write(&POLICY, "a.txt", b"new", consent).unwrap();
+    assert_eq!((world.text("data/a.txt").as_str(), begun.get()), ("new", 1));
+}
+
+#[test]
+fn what_is_guarded_is_so_by_whatever_way_it_was_named() {
+    let mut world = World::new();
+    world.sandbox.places.guarded = vec![world.path("data/not-there/../kept"), world.path("data/x/y/../../z")];
+    for (request, outcome) in [("kept/log.jsonl", "denied"), ("z", "denied"), ("x/y", "ok")] {
+        assert_eq!(world.outcome(request), outcome, "{request}");
     }
 }
 
