@@ -16,7 +16,7 @@ mod wire;
 pub use self::http::{BindError, HttpLimits, HttpServer, Unfinished};
 pub use auth::{Auth, Token, TokenHash};
 pub use guard::Guard;
-pub use mcp::{Mcp, SealKey, StdioEnd};
+pub use mcp::{Mcp, SealKey, StdioEnd, StdioStop};
 pub use openapi::openapi;
 pub use rest::{Guarded, Readiness, Service};
 pub use wire::{ExitCode, exit_code, http_status};

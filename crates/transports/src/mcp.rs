@@ -29,7 +29,7 @@ use tokio_util::sync::{CancellationToken, DropGuard};
 pub use self::asking::SealKey;
 use self::asking::Seals;
 use self::listed::Listed;
-pub use self::stdio::StdioEnd;
+pub use self::stdio::{StdioEnd, StdioStop};
 pub(crate) use self::streamable::Streamable;
 use self::watching::Watches;
 

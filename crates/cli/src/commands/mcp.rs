@@ -1,8 +1,9 @@
 //! `countersign mcp`: MCP on stdin and stdout, until the client closes its side or somebody asks to stop.
 
+use std::pin::pin;
 use std::time::Duration;
 
-use countersign_transports::{ExitCode, StdioEnd};
+use countersign_transports::{ExitCode, StdioEnd, StdioStop};
 
 use crate::args::Common;
 use crate::failure::CommandError;
@@ -20,12 +21,26 @@ pub(super) fn run(common: &Common) -> Result<ExitCode, CommandError> {
         let host = wiring::Host::start(&config, Stderr::Warnings, None).await?;
         // Many clients ask for the list once, and at once.
         host.await_upstreams(UPSTREAMS_PATIENCE).await;
-        let mut stop = None;
-        let shutdown = async { stop = Some(signals.next().await) };
-        let served = Box::pin(host.mcp().serve_stdio(wiring::owner(), shutdown)).await;
+        let (mcp, stop) = (host.mcp(), StdioStop::default());
+        let mut served = pin!(mcp.serve_stdio(wiring::owner(), &stop));
+        let mut first = None;
+        let served = loop {
+            tokio::select! {
+                served = &mut served => break served,
+                signal = signals.next() => {
+                    if first.is_some() {
+                        stop.at_once.cancel();
+                    } else {
+                        tracing::info!("stopping; a second signal ends what is under way");
+                        first = Some(signal);
+                        stop.asked.cancel();
+                    }
+                }
+            }
+        };
         host.stop().await;
         match served.map_err(anyhow::Error::new)? {
-            StdioEnd::Stopped if stop == Some(Stop::Interrupted) => Ok(ExitCode::Interrupted),
+            StdioEnd::Stopped if first == Some(Stop::Interrupted) => Ok(ExitCode::Interrupted),
             StdioEnd::Stopped | StdioEnd::Closed => Ok(ExitCode::Ok),
         }
     })

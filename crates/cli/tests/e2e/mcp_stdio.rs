@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::fs;
 use std::io::{BufRead as _, BufReader, Write as _};
+use std::net::TcpListener;
 use std::process::{Child, ChildStdin, ChildStdout, Stdio};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, mpsc};
@@ -303,6 +304,27 @@ fn a_signal_ends_it_in_good_order() {
         let status = wait_for("the session to end", || session.child.try_wait().unwrap());
         assert_eq!(status.code(), Some(code), "{signal}");
         assert!(env.run(&["audit", "verify"]).status.success());
+    }
+}
+
+#[test]
+fn a_call_that_the_end_cuts_off_is_recorded() {
+    for signals in [&["TERM"][..], &["INT", "TERM"]] {
+        let env = TestEnv::with_config("web_fetch: {allow_private_hosts: [\"127.0.0.1\"]}\n");
+        let silent = TcpListener::bind("127.0.0.1:0").unwrap();
+        let mut session = Session::start(&env, &["mcp"]);
+        let arguments = json!({"url": format!("http://{}/", silent.local_addr().unwrap())});
+        let params = json!({"name": "web-fetch", "arguments": arguments, "_meta": meta()});
+        session.send_json(&json!({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params}));
+        let _asked = silent.accept().unwrap();
+        let begun = Instant::now();
+        for signal in signals {
+            session.signal(signal);
+        }
+        let status = wait_for("the session to end", || session.child.try_wait().unwrap());
+        assert_eq!(status.code(), Some(if signals[0] == "INT" { 130 } else { 0 }), "{signals:?}");
+        assert!(begun.elapsed() < Duration::from_secs(5), "{signals:?}: {:?}", begun.elapsed());
+        assert_eq!(env.json(&["audit", "verify", "--json"])["records"], json!(1), "{signals:?}");
     }
 }
 

@@ -42,6 +42,8 @@ pub(super) struct PeerSide {
     pub(super) state: Option<Value>,
     /// Nobody waits for a person when the server stops.
     pub(super) stopping: CancellationToken,
+    /// Nobody is told anything any more.
+    pub(super) muted: CancellationToken,
 }
 
 impl Seals {
@@ -175,7 +177,10 @@ impl ClientSide for PeerSide {
     fn tell(&self, severity: Severity, message: Value) -> BoxFuture<'_, ()> {
         Box::pin(async move {
             if self.level.is_some_and(|wanted| severity >= wanted) {
-                notify(&self.context, severity, message).await;
+                tokio::select! {
+                    () = notify(&self.context, severity, message) => {}
+                    () = self.muted.cancelled() => {}
+                }
             }
         })
     }

@@ -82,7 +82,8 @@ impl Usual {
             && meta.keys().all(|key| PLAIN_META.contains(&key.as_str()))
             && meta.get(VERSION)? == version
             && is_client(meta.get(CLIENT)?)
-            && meta.get(CAPABILITIES)?.is_object()
+            // The SDK refuses most other values, and whether it does is its own to say.
+            && meta.get(CAPABILITIES)?.as_object()?.values().all(Value::is_object)
             && params.get("arguments").is_none_or(Value::is_object)
             && params.get("inputResponses").is_none_or(Value::is_object)
             && params.get("requestState").is_none_or(Value::is_string);
@@ -114,6 +115,10 @@ impl Usual {
         let arguments = object(&mut params, "arguments");
         Some(Self { id: request.id.take(), tool: text(&mut params, "name")?, arguments, era: Era::Legacy })
     }
+
+    pub(super) fn tool(&self) -> &str {
+        &self.tool
+    }
 }
 
 fn object(from: &mut Map<String, Value>, name: &str) -> Map<String, Value> {
@@ -139,6 +144,16 @@ pub(super) struct Direct {
 pub(super) enum Written {
     Whole(String),
     Long(LongMessage),
+}
+
+impl Written {
+    /// What it takes until it is on its way out.
+    pub(super) fn len(&self) -> usize {
+        match self {
+            Self::Whole(message) => message.len(),
+            Self::Long(message) => message.result.len(),
+        }
+    }
 }
 
 /// A long result has to be sent twice, as it is and as a text. It lies here once; the text is made on the way out.

@@ -9,7 +9,6 @@ use rmcp::model::{ErrorCode, ErrorData, InputResponses};
 use rmcp::service::RequestContext;
 use serde_json::{Map, Value, json};
 
-use super::serving::with_reports;
 use super::{Endpoint, translate};
 
 /// What there is of something that was wanted.
@@ -37,7 +36,7 @@ impl Endpoint {
         let (name, peer) = (terms.name.to_string(), context.peer.clone());
         let (call, reports) = self.call(name.clone(), arguments, context, responses, state);
         let lent = self.shared.gate.lend(&*self.shared.provider, terms, wanted, call);
-        match with_reports(lent, reports, &peer).await {
+        match self.with_reports(lent, reports, &peer).await {
             Ok(answer) => match answer.reply.failure {
                 None => Ok(Had::Value(answer.reply.structured)),
                 Some(failure) => {

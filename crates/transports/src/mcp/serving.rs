@@ -3,7 +3,7 @@
 use std::sync::{Arc, PoisonError};
 
 use countersign_contract::{Client, Offers, Progress, ProgressUpdate, Severity, Wanted};
-use countersign_host::{Call, NoAnswer};
+use countersign_host::{Call, NoAnswer, Wire};
 use rmcp::RoleServer;
 use rmcp::handler::server::ServerHandler;
 use rmcp::model::{
@@ -71,7 +71,7 @@ impl ServerHandler for Endpoint {
         let state = self.shared.seals.open(request.request_state.as_deref(), || binding(&arguments))?;
         let (asked_with, peer) = (arguments.clone(), context.peer.clone());
         let (call, reports) = self.call(tool.clone(), arguments, context, request.input_responses, state);
-        match with_reports(self.shared.gate.call(call), reports, &peer).await {
+        match self.with_reports(self.shared.gate.call(call), reports, &peer).await {
             Ok(answer) => translate::tool_result(answer.reply).map(CallToolResponse::from),
             Err(NoAnswer::InputRequired(required)) => {
                 Ok(self.shared.seals.input_required(&required, &binding(&asked_with))?.into())
@@ -266,6 +266,15 @@ impl Endpoint {
         (Call { tool, arguments, caller, wire, session, cancelled, progress, client }, reports)
     }
 
+    /// Pulled when nothing unasked goes out any more: on stdio the SDK looks at nothing but answers once the input has ended,
+    /// and whoever waited for a notification would wait with its answer, too.
+    pub(super) fn muted(&self) -> CancellationToken {
+        match self.session.wire {
+            Wire::Stdio => self.shared.stopping.clone(),
+            Wire::Mcp | Wire::Rest | Wire::Cli => CancellationToken::new(),
+        }
+    }
+
     pub(super) fn client(
         &self,
         context: RequestContext<RoleServer>,
@@ -274,7 +283,8 @@ impl Endpoint {
     ) -> Client {
         let level = self.level(&context);
         let (responses, stopping) = (responses.unwrap_or_default(), self.shared.stopping.clone());
-        Client::new(Arc::new(PeerSide { context, level, responses, state, stopping }))
+        let muted = self.muted();
+        Client::new(Arc::new(PeerSide { context, level, responses, state, stopping, muted }))
     }
 
     /// From which severity on this client wants to be told: by request in the modern era, by session before it.
@@ -287,6 +297,45 @@ impl Endpoint {
             return Some(level.unwrap_or(Severity::Info));
         }
         context.meta.log_level().map(|_| Severity::Debug)
+    }
+}
+
+impl Endpoint {
+    /// Passes reports on while the call runs; those that wait when it ends still go out before its answer.
+    pub(super) async fn with_reports<T>(
+        &self,
+        call: impl Future<Output = T>,
+        reports: Option<Reports>,
+        peer: &Peer<RoleServer>,
+    ) -> T {
+        let Some(mut reports) = reports else { return call.await };
+        let (ended, muted) = (CancellationToken::new(), self.muted());
+        let pass_on = async {
+            loop {
+                let report = tokio::select! {
+                    biased;
+                    report = reports.recv() => match report {
+                        Some(report) => report,
+                        None => return,
+                    },
+                    () = ended.cancelled() => {
+                        reports.close();
+                        continue;
+                    }
+                };
+                tokio::select! {
+                    // The client is gone: the call ends in a moment.
+                    told = peer.notify_progress(report) => drop(told),
+                    () = muted.cancelled() => return,
+                }
+            }
+        };
+        let call = async {
+            let answer = call.await;
+            ended.cancel();
+            answer
+        };
+        futures_util::future::join(call, pass_on).await.0
     }
 }
 
@@ -315,33 +364,4 @@ fn progress(context: &RequestContext<RoleServer>) -> (Progress, Option<Reports>)
         let _ = sender.try_send(report);
     });
     (progress, Some(reports))
-}
-
-/// Passes reports on while the call runs; those that wait when it ends still go out before its answer.
-pub(super) async fn with_reports<T>(
-    call: impl Future<Output = T>,
-    reports: Option<Reports>,
-    peer: &Peer<RoleServer>,
-) -> T {
-    let Some(mut reports) = reports else { return call.await };
-    let ended = CancellationToken::new();
-    let pass_on = async {
-        loop {
-            tokio::select! {
-                biased;
-                report = reports.recv() => match report {
-                    // The client is gone: the call ends in a moment.
-                    Some(report) => drop(peer.notify_progress(report).await),
-                    None => return,
-                },
-                () = ended.cancelled() => reports.close(),
-            }
-        }
-    };
-    let call = async {
-        let answer = call.await;
-        ended.cancel();
-        answer
-    };
-    futures_util::future::join(call, pass_on).await.0
 }

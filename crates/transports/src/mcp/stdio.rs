@@ -1,22 +1,23 @@
 //! MCP over stdin and stdout: one message a line, within bounds in both directions.
 //!
-//! No more than so many requests are under way: the rest waits in the pipe. A client that does not read its answers
-//! therefore stops being read, and memory stays where it is.
+//! No more than so many requests are under way, and no more than so many bytes of long answers wait (`room.rs`): the rest
+//! waits in the pipe. A client that does not read its answers therefore stops being read. What is bounded by number only
+//! are the answers that the SDK still makes, and those that turn out longer than their tool's before.
 
+mod calls;
 mod output;
+mod room;
 
-use std::collections::{HashMap, VecDeque};
+use std::collections::VecDeque;
 use std::future::poll_fn;
 use std::io;
-use std::panic::AssertUnwindSafe;
 use std::pin::{Pin, pin};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::task::{Context, Poll, Waker};
+use std::sync::Arc;
+use std::task::Poll;
 use std::time::Duration;
 
 use countersign_contract::Caller;
 use countersign_host::Wire;
-use futures_util::FutureExt as _;
 use rmcp::RoleServer;
 use rmcp::model::{ClientNotification, JsonRpcMessage, RequestId};
 use rmcp::service::{QuitReason, RxJsonRpcMessage, ServerInitializeError, TxJsonRpcMessage, serve_server};
@@ -24,15 +25,17 @@ use rmcp::transport::Transport;
 use rmcp::transport::io::stdio_pipes;
 use serde_json::Value;
 use tokio::io::{AsyncBufRead as _, AsyncBufReadExt as _, AsyncRead, AsyncWrite, BufReader};
+use tokio::runtime::Handle;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
-use tokio::time::{Instant, timeout, timeout_at};
+use tokio::time::{sleep, timeout};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
+use self::calls::{Calls, Slot, answered_by_the_sdk, lock};
 use self::output::{Outgoing, Output, ended, widen};
-use super::direct::{Usual, Written};
+use super::Mcp;
+use super::direct::Usual;
 use super::message::{self, Message, Refused, Request};
-use super::{Mcp, Shared};
 
 /// As long as the largest body over HTTP may be by default, several times over.
 const MAX_LINE: usize = 16 * 1024 * 1024;
@@ -45,8 +48,14 @@ const ANSWER_AT_ONCE: usize = 64 * 1024;
 /// For calls that are under way at the end.
 const LAST_CALLS: Duration = Duration::from_secs(5);
 
-/// For what is written last.
+/// For what is written last, from the moment at which the client took something last.
 const LAST_WORDS: Duration = Duration::from_secs(1);
+
+/// Longer than that nobody waits for us after a signal, however steadily the client reads.
+const LAST_MINUTE: Duration = Duration::from_mins(1);
+
+/// For what has to be recorded when nobody waits any more.
+const LAST_RECORDS: Duration = Duration::from_millis(250);
 
 /// Ids of cancelled requests that the SDK is not given again at once: what became of them may still be on its way.
 const CANCELLED_KEPT: usize = 64;
@@ -60,12 +69,22 @@ pub enum StdioEnd {
     Stopped,
 }
 
+/// How a session over stdio is told to end.
+#[derive(Debug, Clone, Default)]
+pub struct StdioStop {
+    /// What is under way is cancelled; what is answered is written.
+    pub asked: CancellationToken,
+    /// Nothing is waited for any more.
+    pub at_once: CancellationToken,
+}
+
 impl Mcp {
-    /// Serves until the input ends or `shutdown` is ready; calls under way then have a few seconds to finish.
-    pub async fn serve_stdio(&self, caller: Arc<Caller>, shutdown: impl Future<Output = ()>) -> io::Result<StdioEnd> {
+    /// Serves until the input ends or somebody asks to stop; after the end of the input, calls under way have a few seconds
+    /// to finish.
+    pub async fn serve_stdio(&self, caller: Arc<Caller>, stop: &StdioStop) -> io::Result<StdioEnd> {
         let (input, output) = stdio_pipes();
         widen(&io::stdout());
-        self.serve_lines(input, output, caller, shutdown).await
+        self.serve_lines(input, output, caller, stop).await
     }
 
     pub(super) async fn serve_lines(
@@ -73,23 +92,57 @@ impl Mcp {
         input: impl AsyncRead + Send + Unpin + 'static,
         output: impl AsyncWrite + Send + Unpin + 'static,
         caller: Arc<Caller>,
-        shutdown: impl Future<Output = ()>,
+        stop: &StdioStop,
     ) -> io::Result<StdioEnd> {
-        let writing = TaskTracker::new();
+        let (writing, under_way, over) = (TaskTracker::new(), TaskTracker::new(), CancellationToken::new());
         let (output, task) = Output::new(output);
+        let progress = output.progress();
         writing.spawn(task);
         writing.close();
-        let calls = TaskTracker::new();
-        let direct = Calls { shared: Arc::clone(&self.shared), caller: Arc::clone(&caller), under_way: calls.clone() };
-        let transport = Lines::new(input, output, direct);
-        let served = self.serve_messages(transport, caller, shutdown).await;
-        self.stop();
-        calls.close();
-        // Like those that the SDK has under way.
-        let _ = timeout(LAST_CALLS, calls.wait()).await;
-        // A client that does not read its last answers does not get them.
-        let _ = timeout(LAST_WORDS, writing.wait()).await;
-        served
+        let calls = Calls {
+            shared: Arc::clone(&self.shared),
+            caller: Arc::clone(&caller),
+            output,
+            in_flight: Arc::default(),
+            room: Arc::default(),
+            under_way: under_way.clone(),
+            over: over.clone(),
+        };
+        let transport = Lines::new(input, calls);
+        let serving = async {
+            let served = self.serve_messages(transport, caller, &stop.asked, &over).await;
+            self.stop();
+            under_way.close();
+            let mut written = pin!(async {
+                under_way.wait().await;
+                writing.wait().await;
+            });
+            tokio::select! {
+                () = &mut written => return served,
+                () = stop.asked.cancelled() => {}
+                // Like those that the SDK has under way.
+                () = sleep(LAST_CALLS) => {}
+            }
+            // From here on nothing runs but what notes that it was cut off, and answers on their way out.
+            over.cancel();
+            tokio::select! {
+                () = written => {}
+                // A client that does not read its last answers does not get them.
+                () = progress.idle(LAST_WORDS) => {}
+                () = async { stop.asked.cancelled().await; sleep(LAST_MINUTE).await } => {}
+            }
+            served
+        };
+        let served = tokio::select! {
+            served = Box::pin(serving) => served,
+            () = stop.at_once.cancelled() => {
+                over.cancel();
+                under_way.close();
+                let _ = timeout(LAST_RECORDS, under_way.wait()).await;
+                Ok(StdioEnd::Stopped)
+            }
+        };
+        served.map(|end| if stop.asked.is_cancelled() { StdioEnd::Stopped } else { end })
     }
 
     /// What the SDK sees of it.
@@ -97,10 +150,10 @@ impl Mcp {
         &self,
         transport: Lines<impl AsyncRead + Send + Unpin + 'static>,
         caller: Arc<Caller>,
-        shutdown: impl Future<Output = ()>,
+        asked: &CancellationToken,
+        over: &CancellationToken,
     ) -> io::Result<StdioEnd> {
         let endpoint = self.endpoint(Wire::Stdio, Some(caller));
-        let mut shutdown = pin!(shutdown);
         let service = tokio::select! {
             begun = serve_server(endpoint, transport) => match begun {
                 Ok(service) => service,
@@ -108,15 +161,16 @@ impl Mcp {
                 Err(ServerInitializeError::ConnectionClosed(_)) => return Ok(StdioEnd::Closed),
                 Err(error) => return Err(io::Error::other(error)),
             },
-            () = &mut shutdown => return Ok(StdioEnd::Stopped),
+            () = asked.cancelled() => return Ok(StdioEnd::Stopped),
         };
         let stop = service.cancellation_token();
         let mut served = pin!(service.waiting());
         let (quit, end) = tokio::select! {
             quit = &mut served => (quit, StdioEnd::Closed),
-            () = shutdown => {
+            () = asked.cancelled() => {
                 self.stop();
                 stop.cancel();
+                over.cancel();
                 match timeout(LAST_CALLS, served).await {
                     Ok(quit) => (quit, StdioEnd::Stopped),
                     Err(_) => return Ok(StdioEnd::Stopped),
@@ -135,13 +189,11 @@ struct Lines<R> {
     line: Vec<u8>,
     /// Inside a line that is too long, up to its end.
     skipping: bool,
-    output: Output,
     /// Answers that are lines already. What is written next, or stays here while the pipe takes no more.
     ready: Vec<u8>,
     slots: Arc<Semaphore>,
     /// A slot for the request that is read next.
     slot: Option<OwnedSemaphorePermit>,
-    in_flight: Arc<Mutex<InFlight>>,
     /// Of those that the SDK has under way, the newest ones.
     cancelled: VecDeque<RequestId>,
     calls: Calls,
@@ -149,24 +201,6 @@ struct Lines<R> {
     begun: bool,
     /// The session of the older era has begun.
     initialized: bool,
-    /// Until when the last answers may take, once nothing more is read.
-    last_words: Option<Instant>,
-}
-
-type InFlight = HashMap<RequestId, Slot>;
-
-/// The place of a request under way.
-struct Slot {
-    _permit: Option<OwnedSemaphorePermit>,
-    /// Of a call that the SDK does not know of.
-    cancelled: Option<CancellationToken>,
-}
-
-/// The usual calls, which do not take the SDK's way.
-struct Calls {
-    shared: Arc<Shared>,
-    caller: Arc<Caller>,
-    under_way: TaskTracker,
 }
 
 /// What a line turned out to be.
@@ -177,21 +211,18 @@ enum Line {
 }
 
 impl<R: AsyncRead + Unpin> Lines<R> {
-    fn new(input: R, output: Output, calls: Calls) -> Self {
+    fn new(input: R, calls: Calls) -> Self {
         Self {
             input: BufReader::with_capacity(64 * 1024, input),
             line: Vec::new(),
             skipping: false,
-            output,
             ready: Vec::new(),
             slots: Arc::new(Semaphore::new(MAX_IN_FLIGHT)),
             slot: None,
-            in_flight: Arc::default(),
             cancelled: VecDeque::new(),
             calls,
             begun: false,
             initialized: false,
-            last_words: None,
         }
     }
 
@@ -254,9 +285,9 @@ impl<R: AsyncRead + Unpin> Lines<R> {
         let (id, cancelled) = match &line {
             Line::Message(JsonRpcMessage::Request(request)) => (&request.id, None),
             Line::Message(_) => return Ok(line),
-            Line::Call(id, _) => (id, Some(CancellationToken::new())),
+            Line::Call(id, _) => (id, Some(self.calls.over.child_token())),
         };
-        let mut in_flight = lock(&self.in_flight);
+        let mut in_flight = lock(&self.calls.in_flight);
         // A call of our own has nothing to do with what the SDK still has.
         if in_flight.contains_key(id) || (cancelled.is_none() && self.cancelled.contains(id)) {
             let id = serde_json::to_value(id).unwrap_or_default();
@@ -281,47 +312,11 @@ impl<R: AsyncRead + Unpin> Lines<R> {
         Usual::legacy(request).map(|usual| (id, usual))
     }
 
-    fn call(&mut self, id: RequestId, usual: Usual) {
-        let in_flight = Arc::clone(&self.in_flight);
-        let (shared, caller) = (Arc::clone(&self.calls.shared), Arc::clone(&self.calls.caller));
-        let cancelled = lock(&in_flight).get(&id).and_then(|slot| slot.cancelled.clone()).unwrap_or_default();
-        let stopped = cancelled.clone();
-        let answer = async move { shared.answer_directly(usual, caller, Wire::Stdio, stopped).await.message };
-        // A panic ends this call and nothing else.
-        let mut call = Box::pin(AssertUnwindSafe(answer).catch_unwind().map(move |answer| {
-            let mut in_flight = lock(&in_flight);
-            // Nobody waits any more, and the place may be another's by now.
-            if cancelled.is_cancelled() {
-                return None;
-            }
-            let slot = in_flight.remove(&id);
-            Some((answer.unwrap_or_else(|_| Written::Whole(Refused::broken(&id).body())), slot))
-        }));
-        // A call that waits for nothing is answered on the spot: to hand it to another thread takes longer than many a call.
-        // One that does wait is polled again, as a task of its own.
-        match call.as_mut().poll(&mut Context::from_waker(Waker::noop())) {
-            Poll::Ready(Some((Written::Whole(message), _slot))) => self.ready.append(&mut ended(message)),
-            Poll::Ready(Some(long)) => self.answer_later(std::future::ready(Some(long))),
-            Poll::Ready(None) => {}
-            Poll::Pending => self.answer_later(call),
-        }
-    }
-
-    fn answer_later(&self, call: impl Future<Output = Option<(Written, Option<Slot>)>> + Send + 'static) {
-        let output = self.output.clone();
-        self.calls.under_way.spawn(async move {
-            match call.await {
-                Some((Written::Whole(message), _slot)) => output.answer(ended(message)).await,
-                // Nobody reads any more: the input ends in a moment, too.
-                Some((Written::Long(message), _slot)) => drop(output.send(Outgoing::Long(message)).await),
-                None => {}
-            }
-        });
-    }
-
     /// Whether the client has to read before we do, or what is ready is enough to be written.
     fn pauses(&self) -> bool {
-        (self.slot.is_none() && self.slots.available_permits() == 0) || self.ready.len() >= ANSWER_AT_ONCE
+        (self.slot.is_none() && self.slots.available_permits() == 0)
+            || self.ready.len() >= ANSWER_AT_ONCE
+            || self.calls.room.is_full()
     }
 
     /// Whether there is nothing to read yet.
@@ -331,15 +326,9 @@ impl<R: AsyncRead + Unpin> Lines<R> {
 
     /// Hands over what is ready.
     async fn answer_ready(&mut self) {
-        if !self.ready.is_empty() && !self.output.write_now(&mut self.ready) {
-            self.output.queue(&mut self.ready).await;
+        if !self.ready.is_empty() && !self.calls.output.write_now(&mut self.ready) {
+            self.calls.output.queue(&mut self.ready).await;
         }
-    }
-
-    /// The same when nothing more is read: a client that does not read either must not keep us.
-    async fn answer_last(&mut self) {
-        let until = *self.last_words.get_or_insert_with(|| Instant::now() + LAST_WORDS);
-        let _ = timeout_at(until, self.answer_ready()).await;
     }
 }
 
@@ -347,7 +336,8 @@ impl<R: AsyncRead + Send + Unpin> Transport<RoleServer> for Lines<R> {
     type Error = io::Error;
 
     fn send(&mut self, message: TxJsonRpcMessage<RoleServer>) -> impl Future<Output = io::Result<()>> + Send + 'static {
-        let (output, in_flight) = (self.output.clone(), Arc::clone(&self.in_flight));
+        let (output, in_flight) = (self.calls.output.clone(), Arc::clone(&self.calls.in_flight));
+        let (room, under_way) = (Arc::clone(&self.calls.room), self.calls.under_way.clone());
         async move {
             let line = serde_json::to_string(&message)?;
             let answered = match &message {
@@ -355,9 +345,19 @@ impl<R: AsyncRead + Send + Unpin> Transport<RoleServer> for Lines<R> {
                 JsonRpcMessage::Error(error) => error.id.as_ref(),
                 JsonRpcMessage::Request(_) | JsonRpcMessage::Notification(_) => None,
             };
+            let Some(id) = answered else { return output.send(Outgoing::line(line)).await };
             // Before the answer goes out, so that whoever has it may use the id again; the slot only after that.
-            let _slot = answered.and_then(|id| lock(&in_flight).remove(id));
-            output.send(Outgoing::line(line)).await
+            let Some(slot) = answered_by_the_sdk(&in_flight, id) else { return Ok(()) };
+            let held = room.hold(line.len());
+            // At the end the SDK gives what it has left a few seconds in all, however steadily its client reads. So it never
+            // waits for one that reads slowly.
+            if let Some(line) = output.try_send(Outgoing::line(line).holding(held))? {
+                under_way.spawn(async move {
+                    let _ = output.send(line).await;
+                    drop(slot);
+                });
+            }
+            Ok(())
         }
     }
 
@@ -367,26 +367,25 @@ impl<R: AsyncRead + Send + Unpin> Transport<RoleServer> for Lines<R> {
             tokio::task::consume_budget().await;
             if self.pauses() {
                 self.answer_ready().await;
+                self.calls.room.free().await;
             }
             if self.slot.is_none() {
                 self.slot = Arc::clone(&self.slots).acquire_owned().await.ok();
             }
             let line = match self.next_line().await {
                 Ok(Some(line)) => line,
-                Ok(None) => {
-                    // Nobody is left who could answer, or wants to hear of changes; calls under way may finish.
-                    self.calls.shared.stopping.cancel();
-                    self.answer_last().await;
-                    return None;
-                }
+                Ok(None) => return self.end(),
                 Err(error) => {
                     tracing::warn!(%error, "cannot read stdin");
-                    self.answer_last().await;
-                    return None;
+                    return self.end();
                 }
             };
             match line.and_then(|()| self.understand()) {
-                Ok(Line::Call(id, usual)) => self.call(id, usual),
+                Ok(Line::Call(id, usual)) => {
+                    if let Some(answer) = self.calls.start(id, usual) {
+                        self.ready.append(&mut ended(answer));
+                    }
+                }
                 Ok(Line::Message(JsonRpcMessage::Notification(notification))) => {
                     if self.free_cancelled(&notification.notification) || !self.begun {
                         continue;
@@ -409,17 +408,34 @@ impl<R: AsyncRead + Send + Unpin> Transport<RoleServer> for Lines<R> {
     }
 
     async fn close(&mut self) -> io::Result<()> {
-        self.answer_last().await;
         Ok(())
     }
 }
 
 impl<R> Lines<R> {
+    /// Nobody is left who could answer, or wants to hear of changes; calls under way may finish.
+    fn end<T>(&mut self) -> Option<T> {
+        self.calls.shared.stopping.cancel();
+        self.answer_last();
+        None
+    }
+
+    /// The SDK does not wait for it: see `send`.
+    fn answer_last(&mut self) {
+        if self.ready.is_empty() || self.calls.output.write_now(&mut self.ready) {
+            return;
+        }
+        // Outside a runtime there is nobody left to write it.
+        let Ok(runtime) = Handle::try_current() else { return };
+        let (output, mut ready) = (self.calls.output.clone(), std::mem::take(&mut self.ready));
+        self.calls.under_way.spawn_on(async move { output.queue(&mut ready).await }, &runtime);
+    }
+
     /// A cancelled request is never answered, so its place becomes free here. Whether it was one of our own.
     fn free_cancelled(&mut self, notification: &ClientNotification) -> bool {
         if let ClientNotification::CancelledNotification(cancelled) = notification
             && let Some(id) = &cancelled.params.request_id
-            && let Some(slot) = lock(&self.in_flight).remove(id)
+            && let Some(slot) = lock(&self.calls.in_flight).remove(id)
         {
             if let Some(call) = slot.cancelled {
                 call.cancel();
@@ -433,8 +449,11 @@ impl<R> Lines<R> {
     }
 }
 
-fn lock(in_flight: &Mutex<InFlight>) -> MutexGuard<'_, InFlight> {
-    in_flight.lock().unwrap_or_else(PoisonError::into_inner)
+impl<R> Drop for Lines<R> {
+    /// After a signal nobody asks for the next line any more.
+    fn drop(&mut self) {
+        self.answer_last();
+    }
 }
 
 #[cfg(test)]

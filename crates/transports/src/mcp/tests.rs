@@ -15,11 +15,11 @@ use serde_json::{Value, json};
 use tokio::io::{AsyncBufReadExt as _, AsyncWriteExt as _, BufReader, DuplexStream, Lines, ReadHalf, WriteHalf};
 use tokio_util::task::TaskTracker;
 
-use super::{Mcp, SealKey};
+use super::{Mcp, SealKey, StdioStop};
 
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// Reports three times, then takes as long as it is told to.
+/// Reports three times, then takes as long as it is told to; if that is any time, it reports once more.
 struct Work;
 
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -47,7 +47,10 @@ impl Tool for Work {
         for done in [1.0, 2.0, 3.0] {
             ctx.progress.report(ProgressUpdate { done, total: Some(3.0), message: None });
         }
-        tokio::time::sleep(Duration::from_millis(input.milliseconds)).await;
+        if input.milliseconds > 0 {
+            tokio::time::sleep(Duration::from_millis(input.milliseconds)).await;
+            ctx.progress.report(ProgressUpdate { done: 3.0, total: Some(3.0), message: None });
+        }
         Ok(Done { said: "worked".to_owned() })
     }
 }
@@ -77,6 +80,30 @@ impl Tool for Ask {
         let answers = ctx.client.ask(questions, Some(json!("asked before"))).await?;
         let kept = ctx.client.state().map_or_else(|| "nothing".to_owned(), Value::to_string);
         Ok(Done { said: format!("{} after {kept}", answers["it"]["content"]["answer"]) })
+    }
+}
+
+/// A long answer, a moment later.
+struct Fill;
+
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct FillInput {
+    bytes: usize,
+}
+
+impl Tool for Fill {
+    type Input = FillInput;
+    type Output = Done;
+
+    const NAME: &'static str = "fill";
+    const TITLE: &'static str = "Fill";
+    const DESCRIPTION: &'static str = "Fills";
+    const EFFECT: Effect = Effect::ReadsLocal;
+
+    async fn call(&self, _ctx: &CallContext, input: FillInput) -> Result<Done, ToolError> {
+        tokio::task::yield_now().await;
+        Ok(Done { said: "x".repeat(input.bytes) })
     }
 }
 
@@ -115,7 +142,7 @@ impl Bench {
         let (ours, theirs) = tokio::io::duplex(1024 * 1024);
         let (input, output) = tokio::io::split(ours);
         let caller = Arc::new(Caller { name: "test".into(), access: Access::All, approver: false });
-        tasks.spawn(async move { mcp.serve_lines(input, output, caller, std::future::pending()).await.unwrap() });
+        tasks.spawn(async move { mcp.serve_lines(input, output, caller, &StdioStop::default()).await.unwrap() });
         let (output, input) = tokio::io::split(theirs);
         Self { gate, events, input, lines: BufReader::new(output).lines() }
     }
@@ -171,7 +198,7 @@ impl Bench {
 }
 
 pub(super) fn catalog() -> Catalog {
-    Catalog::new(vec![typed(Work).unwrap(), typed(Ask).unwrap()]).unwrap()
+    Catalog::new(vec![typed(Work).unwrap(), typed(Ask).unwrap(), typed(Fill).unwrap()]).unwrap()
 }
 
 #[tokio::test]
@@ -212,6 +239,20 @@ async fn progress_comes_in_order_and_before_the_answer() {
         );
     }
     assert_eq!(bench.next().await["id"], 1);
+}
+
+#[tokio::test]
+async fn capabilities_that_are_none_are_refused() {
+    let mut bench = Bench::start();
+    for (capabilities, code) in [
+        (json!({"elicitation": {}}), Value::Null),
+        (json!({"elicitation": 5}), json!(-32602)),
+        (json!({"roots": []}), json!(-32602)),
+    ] {
+        let call = json!({"name": "work", "arguments": {"milliseconds": 0}});
+        bench.call(1, call, capabilities.clone(), None).await;
+        assert_eq!(bench.next().await["error"]["code"], code, "{capabilities}");
+    }
 }
 
 #[tokio::test]

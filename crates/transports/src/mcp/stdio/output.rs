@@ -7,17 +7,22 @@ use std::io;
 use std::pin::Pin;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll, Waker};
+use std::time::Duration;
 
 use bytes::BytesMut;
 use tokio::io::{AsyncWrite, AsyncWriteExt as _};
 use tokio::sync::mpsc;
+use tokio::sync::mpsc::error::TrySendError;
+use tokio::time::{Instant, sleep_until};
 
-use crate::mcp::direct::LongMessage;
+use super::room::Held;
+use crate::mcp::direct::{LongMessage, Written};
 
 /// Answers on their way to the pipe.
 const QUEUED_LINES: usize = 64;
 
-/// Written at once when more than one is waiting.
+/// Written at once when more than one is waiting, and at most: where stdout is no pipe, what a thread has taken is no sign yet
+/// that anybody reads.
 const WRITE_AT_ONCE: usize = 256 * 1024;
 
 /// As much as an unprivileged process may have on Linux.
@@ -25,7 +30,13 @@ const WRITE_AT_ONCE: usize = 256 * 1024;
 const PIPE_BYTES: usize = 1024 * 1024;
 
 /// A line on its way out.
-pub(super) enum Outgoing {
+pub(super) struct Outgoing {
+    text: Text,
+    /// Until it is written.
+    held: Option<Held>,
+}
+
+enum Text {
     /// With its end.
     Line(Vec<u8>),
     /// Without its end.
@@ -34,7 +45,15 @@ pub(super) enum Outgoing {
 
 impl Outgoing {
     pub(super) fn line(message: String) -> Self {
-        Self::Line(ended(message))
+        Self::lines(ended(message))
+    }
+
+    fn lines(lines: Vec<u8>) -> Self {
+        Self { text: Text::Line(lines), held: None }
+    }
+
+    pub(super) fn holding(self, held: Option<Held>) -> Self {
+        Self { held, ..self }
     }
 }
 
@@ -58,19 +77,72 @@ struct Pipe {
     taken: bool,
     /// The end of a line whose beginning is out. The task, which has been told, writes it first.
     rest: Vec<u8>,
+    /// When it took something last.
+    moved: Instant,
+}
+
+impl Pipe {
+    fn poll_write(&mut self, ctx: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
+        let bytes = &bytes[..bytes.len().min(WRITE_AT_ONCE)];
+        let written = Pin::new(&mut self.output).poll_write(ctx, bytes);
+        if written.is_ready() {
+            self.moved = Instant::now();
+        }
+        written
+    }
+
+    fn poll_flush(&mut self, ctx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        let flushed = Pin::new(&mut self.output).poll_flush(ctx);
+        if flushed.is_ready() {
+            self.moved = Instant::now();
+        }
+        flushed
+    }
+}
+
+/// Shows whether anybody reads, also when all handles are gone.
+pub(super) struct Progress(Arc<Mutex<Pipe>>);
+
+impl Progress {
+    /// Until the pipe has taken nothing for so long, from now on.
+    pub(super) async fn idle(&self, limit: Duration) {
+        let mut until = Instant::now() + limit;
+        while until > Instant::now() {
+            sleep_until(until).await;
+            until = lock(&self.0).moved + limit;
+        }
+    }
 }
 
 impl Output {
     /// And the task.
     pub(super) fn new(output: impl AsyncWrite + Send + Unpin + 'static) -> (Self, impl Future<Output = ()>) {
-        let pipe = Arc::new(Mutex::new(Pipe { output: Box::new(output), taken: false, rest: Vec::new() }));
+        let pipe = Arc::new(Mutex::new(Pipe {
+            output: Box::new(output),
+            taken: false,
+            rest: Vec::new(),
+            moved: Instant::now(),
+        }));
         let (lines, queued) = mpsc::channel(QUEUED_LINES);
         (Self { lines, pipe: Arc::clone(&pipe) }, write_lines(Turn(pipe), queued))
+    }
+
+    pub(super) fn progress(&self) -> Progress {
+        Progress(Arc::clone(&self.pipe))
     }
 
     /// In the order in which they are sent. An error where nobody reads any more.
     pub(super) async fn send(&self, line: Outgoing) -> io::Result<()> {
         self.lines.send(line).await.map_err(|_| io::ErrorKind::BrokenPipe.into())
+    }
+
+    /// The same where that waits for nothing; otherwise the line comes back.
+    pub(super) fn try_send(&self, line: Outgoing) -> io::Result<Option<Outgoing>> {
+        match self.lines.try_send(line) {
+            Ok(()) => Ok(None),
+            Err(TrySendError::Full(line)) => Ok(Some(line)),
+            Err(TrySendError::Closed(_)) => Err(io::ErrorKind::BrokenPipe.into()),
+        }
     }
 
     /// Answers that the pipe does not take now; they are as long as many a queue, so they wait until it is empty. Dropped while
@@ -79,16 +151,24 @@ impl Output {
         // Nobody reads any more: the input ends in a moment, too.
         let Ok(mut places) = self.lines.reserve_many(self.lines.max_capacity()).await else { return lines.clear() };
         if let Some(place) = places.next() {
-            place.send(Outgoing::Line(std::mem::take(lines)));
+            place.send(Outgoing::lines(std::mem::take(lines)));
         }
     }
 
-    /// Lines that are in no order with others; on the spot if that is possible.
-    pub(super) async fn answer(&self, mut lines: Vec<u8>) {
-        if !self.write_now(&mut lines) {
-            // Nobody reads any more: the input ends in a moment, too.
-            let _ = self.send(Outgoing::Line(lines)).await;
-        }
+    /// An answer, which is in no order with others; on the spot if that is possible.
+    pub(super) async fn answer(&self, message: Written, held: Option<Held>) {
+        let text = match message {
+            Written::Whole(message) => {
+                let mut line = ended(message);
+                if self.write_now(&mut line) {
+                    return;
+                }
+                Text::Line(line)
+            }
+            Written::Long(message) => Text::Long(message),
+        };
+        // Nobody reads any more: the input ends in a moment, too.
+        let _ = self.send(Outgoing { text, held }).await;
     }
 
     /// Whether the pipe took them; they are left alone otherwise.
@@ -99,13 +179,13 @@ impl Output {
         }
         // Whoever waits for room is the task, if there is none.
         let mut nobody = Context::from_waker(Waker::noop());
-        match Pin::new(&mut pipe.output).poll_write(&mut nobody, lines) {
+        match pipe.poll_write(&mut nobody, lines) {
             Poll::Ready(Ok(count)) if count > 0 => {
                 pipe.rest.extend_from_slice(&lines[count..]);
                 lines.clear();
                 if !pipe.rest.is_empty() {
                     // Where the queue is full, it is about to come anyway.
-                    let _ = self.lines.try_send(Outgoing::Line(Vec::new()));
+                    let _ = self.lines.try_send(Outgoing::lines(Vec::new()));
                 }
                 true
             }
@@ -133,11 +213,11 @@ impl Turn {
 
 impl AsyncWrite for Turn {
     fn poll_write(self: Pin<&mut Self>, ctx: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
-        Pin::new(&mut lock(&self.0).output).poll_write(ctx, bytes)
+        lock(&self.0).poll_write(ctx, bytes)
     }
 
     fn poll_flush(self: Pin<&mut Self>, ctx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        Pin::new(&mut lock(&self.0).output).poll_flush(ctx)
+        lock(&self.0).poll_flush(ctx)
     }
 
     fn poll_shutdown(self: Pin<&mut Self>, ctx: &mut Context<'_>) -> Poll<io::Result<()>> {
@@ -162,21 +242,21 @@ pub(super) fn widen(output: &io::Stdout) {
 async fn write_lines(mut output: Turn, mut lines: mpsc::Receiver<Outgoing>) {
     let mut pending = BytesMut::new();
     let mut next = lines.recv().await;
-    while let Some(line) = next.take() {
+    while let Some(Outgoing { text, held: _held }) = next.take() {
         pending.extend_from_slice(&output.take());
-        let written = match line {
-            Outgoing::Line(line) => {
+        let written = match text {
+            Text::Line(line) => {
                 pending.extend_from_slice(&line);
                 while pending.len() < WRITE_AT_ONCE && next.is_none() {
                     match lines.try_recv() {
-                        Ok(Outgoing::Line(line)) => pending.extend_from_slice(&line),
+                        Ok(Outgoing { text: Text::Line(line), held: None }) => pending.extend_from_slice(&line),
                         Ok(long) => next = Some(long),
                         Err(_) => break,
                     }
                 }
                 output.write_all(&pending).await
             }
-            Outgoing::Long(message) => match output.write_all(&pending).await {
+            Text::Long(message) => match output.write_all(&pending).await {
                 Ok(()) => write_long(&mut output, &message).await,
                 broken => broken,
             },
@@ -215,14 +295,19 @@ mod tests {
 
     use tokio::io::{AsyncReadExt as _, AsyncWrite};
 
-    use super::{Outgoing, Output, ended};
+    use super::{Outgoing, Output};
+    use crate::mcp::direct::Written;
+
+    async fn answer(output: &Output, message: &str) {
+        output.answer(Written::Whole(message.to_owned()), None).await;
+    }
 
     #[tokio::test]
     async fn an_answer_that_the_pipe_takes_needs_no_task() {
         let (ours, mut theirs) = tokio::io::duplex(64);
         let (output, _task) = Output::new(ours);
-        output.answer(ended("one".to_owned())).await;
-        output.answer(ended("two".to_owned())).await;
+        answer(&output, "one").await;
+        answer(&output, "two").await;
         let mut read = [0; 8];
         theirs.read_exact(&mut read).await.unwrap();
         assert_eq!(&read, b"one\ntwo\n");
@@ -239,7 +324,7 @@ mod tests {
                 if number % 3 == 0 {
                     output.send(Outgoing::line(line)).await.unwrap();
                 } else {
-                    output.answer(ended(line)).await;
+                    answer(&output, &line).await;
                 }
                 if number % 5 == 0 {
                     tokio::task::yield_now().await;
@@ -284,7 +369,7 @@ mod tests {
     async fn what_was_written_without_the_task_arrives_before_it_ends() {
         let theirs = Lazy::default();
         let (output, task) = Output::new(theirs.clone());
-        output.answer(ended("one".to_owned())).await;
+        answer(&output, "one").await;
         drop(output);
         task.await;
         assert_eq!(theirs.0.lock().unwrap().1, b"one\n");
@@ -309,9 +394,9 @@ mod tests {
         let (ours, theirs) = tokio::io::duplex(4);
         let (output, task) = Output::new(ours);
         drop(theirs);
-        output.answer(ended("one".to_owned())).await;
+        answer(&output, "one").await;
         task.await;
         assert!(output.send(Outgoing::line("two".to_owned())).await.is_err());
-        output.answer(ended("three".to_owned())).await;
+        answer(&output, "three").await;
     }
 }
