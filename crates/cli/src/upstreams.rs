@@ -4,7 +4,8 @@ mod absent;
 
 use std::collections::HashSet;
 use std::sync::Arc;
-use std::time::Duration;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
 
 use countersign_contract::{AnyTool, Provider};
 use countersign_host::{Catalog, Change, Gate, ServerFigures};
@@ -16,10 +17,16 @@ use crate::config::{Config, Level};
 use crate::failure::CommandError;
 use crate::wiring;
 
+/// When the tools of all servers are known, whoever hears of the rest later waits so long for it. MCP's older era says once,
+/// at the beginning, what there is; a list that never comes should not keep a call waiting.
+const REST_PATIENCE: Duration = Duration::from_secs(2);
+
 #[derive(Debug)]
 pub(crate) struct Upstreams {
     own: OwnTools,
     fleet: Arc<Fleet>,
+    /// Somebody hears of what changes.
+    followed: AtomicBool,
 }
 
 /// Our own, without their insides in a log.
@@ -31,7 +38,8 @@ impl Upstreams {
         if level != Strictness::Strict && !config.servers.is_empty() {
             tracing::warn!(?level, "upstream tools are not held to the full contract");
         }
-        Self { own: OwnTools(own), fleet: Arc::new(Fleet::start(config.servers.clone(), level)) }
+        let fleet = Arc::new(Fleet::start(config.servers.clone(), level));
+        Self { own: OwnTools(own), fleet, followed: AtomicBool::new(false) }
     }
 
     /// Ours first; of two that have the same name, the first.
@@ -53,22 +61,46 @@ impl Upstreams {
     /// Keeps the gate's catalog right, and tells its clients. Never ends by itself.
     pub(crate) async fn follow(&self, gate: &Gate) {
         let mut events = self.fleet.events();
+        self.followed.store(true, Ordering::Relaxed);
         // A server that was ready before anybody listened is announced by nothing else.
         let (now, before) = (self.catalog(), gate.catalog());
         if now.all().map(|contract| contract.digest).ne(before.all().map(|contract| contract.digest)) {
             gate.replace_catalog(now);
         }
+        self.show_figures(gate);
         loop {
-            gate.recorder().metrics.set_servers(&self.figures());
             match events.recv().await {
-                Ok(Event::Condition) => {}
-                Ok(Event::Tools) | Err(RecvError::Lagged(_)) => gate.replace_catalog(self.catalog()),
+                Ok(Event::Condition) => self.show_figures(gate),
+                Ok(Event::Tools) => {
+                    gate.replace_catalog(self.catalog());
+                    self.show_figures(gate);
+                }
                 Ok(Event::Prompts) => gate.changes().announce(Change::Prompts),
                 Ok(Event::Resources) => gate.changes().announce(Change::Resources),
                 Ok(Event::Resource(uri)) => gate.changes().announce(Change::Resource(uri)),
+                Err(RecvError::Lagged(_)) => {
+                    // Whatever waits was before what is looked at now.
+                    events = events.resubscribe();
+                    self.announce_all(gate);
+                }
                 Err(RecvError::Closed) => return,
             }
         }
+    }
+
+    /// Nobody knows what changed.
+    fn announce_all(&self, gate: &Gate) {
+        // Tools and resources are announced with it.
+        gate.replace_catalog(self.catalog());
+        gate.changes().announce(Change::Prompts);
+        for uri in self.fleet.watched() {
+            gate.changes().announce(Change::Resource(uri));
+        }
+        self.show_figures(gate);
+    }
+
+    fn show_figures(&self, gate: &Gate) {
+        gate.recorder().metrics.set_servers(&self.figures());
     }
 
     /// Their resources and prompts.
@@ -80,8 +112,13 @@ impl Upstreams {
         self.fleet.replace(config.servers.clone());
     }
 
+    /// Until each server was tried once, or so long. Who does not follow them looks once, and waits for all that they have.
     pub(crate) async fn settle(&self, within: Duration) {
-        self.fleet.settle(within).await;
+        let begun = Instant::now();
+        self.fleet.settle_tools(within).await;
+        let left = within.saturating_sub(begun.elapsed());
+        let followed = self.followed.load(Ordering::Relaxed);
+        self.fleet.settle(if followed { left.min(REST_PATIENCE) } else { left }).await;
     }
 
     pub(crate) async fn close(&self) {
@@ -173,3 +210,6 @@ impl std::fmt::Debug for OwnTools {
         formatter.debug_list().entries(self.0.iter().map(|tool| &tool.contract().name)).finish()
     }
 }
+
+#[cfg(test)]
+mod tests;

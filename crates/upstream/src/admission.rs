@@ -1,6 +1,6 @@
 //! Which of a server's tools are taken. Each is judged on its own: a bad one never hides the others.
 
-mod beside;
+pub(crate) mod beside;
 
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::sync::Arc;

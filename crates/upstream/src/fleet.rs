@@ -9,8 +9,7 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 use crate::admission::Level;
-use crate::keeper::{Event, Keeping, Line, ServerReport, keep};
-use crate::session::Watched;
+use crate::keeper::{Event, Keeping, Lasting, Line, ServerReport, Tried, keep};
 use crate::spec::ServerSpec;
 
 /// How long the end waits for programs to go.
@@ -25,7 +24,7 @@ pub struct Fleet {
     level: Level,
     tasks: TaskTracker,
     events: broadcast::Sender<Event>,
-    tried: watch::Sender<usize>,
+    tried: watch::Sender<()>,
 }
 
 #[derive(Debug)]
@@ -42,7 +41,7 @@ impl Fleet {
             level,
             tasks: TaskTracker::new(),
             events: broadcast::Sender::new(EVENTS_KEPT),
-            tried: watch::Sender::new(0),
+            tried: watch::Sender::default(),
         };
         fleet.replace(specs);
         fleet
@@ -57,10 +56,10 @@ impl Fleet {
         for spec in specs {
             let is_it = |kept: &Kept| *kept.line.name() == spec.name && kept.line.spec().reach == spec.reach;
             let Some(index) = old.iter().position(is_it) else {
-                // Whoever watches something of a server under this name goes on.
+                // Whoever watches something of a server under this name goes on, and it may know who used it before.
                 let before = old.iter().find(|kept| *kept.line.name() == spec.name);
-                let watched = before.map(|kept| kept.line.watched().clone()).unwrap_or_default();
-                servers.push(self.begin(spec, watched));
+                let lasting = before.map(|kept| kept.line.lasting().clone()).unwrap_or_default();
+                servers.push(self.begin(spec, lasting));
                 continue;
             };
             let kept = old.swap_remove(index);
@@ -81,8 +80,8 @@ impl Fleet {
         }
     }
 
-    fn begin(&self, spec: ServerSpec, watched: Watched) -> Kept {
-        let (line, stop) = (Arc::new(Line::new(spec, self.level, watched)), CancellationToken::new());
+    fn begin(&self, spec: ServerSpec, lasting: Lasting) -> Kept {
+        let (line, stop) = (Arc::new(Line::new(spec, self.level, lasting)), CancellationToken::new());
         let keeping = Keeping {
             level: self.level,
             tasks: self.tasks.clone(),
@@ -115,11 +114,29 @@ impl Fleet {
         self.servers().iter().map(|kept| Arc::clone(&kept.line)).collect()
     }
 
-    /// Until each server was tried once, or so long.
+    /// The resources that somebody watches, by the names that they have here.
+    pub fn watched(&self) -> Vec<String> {
+        let of_line = |line: Arc<Line>| {
+            let spec = line.spec();
+            line.watched().uris().into_iter().map(move |uri| spec.uri_here(&uri))
+        };
+        self.lines().into_iter().flat_map(of_line).collect()
+    }
+
+    /// Until each server was tried once, with all that it has, or so long.
     pub async fn settle(&self, within: Duration) {
-        let count = self.servers().len();
+        self.all_tried(Tried::Wholly, within).await;
+    }
+
+    /// The same, but for tools alone: they are there before the rest, and some never say what else they have.
+    pub async fn settle_tools(&self, within: Duration) {
+        self.all_tried(Tried::Tools, within).await;
+    }
+
+    async fn all_tried(&self, so_far: Tried, within: Duration) {
         let mut tried = self.tried.subscribe();
-        drop(tokio::time::timeout(within, tried.wait_for(|tried| *tried >= count)).await);
+        let all = tried.wait_for(|()| self.lines().iter().all(|line| line.tried() >= so_far));
+        drop(tokio::time::timeout(within, all).await);
     }
 
     /// Ends them all.

@@ -1,8 +1,9 @@
 //! Keeps one server connected: notices when it goes, and brings it back, but not without end.
 
 mod attending;
+mod watches;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -14,10 +15,11 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 use self::attending::attend;
+use self::watches::Watches;
 use crate::admission::{Judged, Level, Verdict};
 use crate::header_args;
 use crate::offered::Offered;
-use crate::session::{Era, Session, Watched};
+use crate::session::{Era, Session, Users};
 use crate::spec::{Reach, ServerName, ServerSpec};
 use crate::tool::UpstreamTool;
 
@@ -38,7 +40,14 @@ pub(crate) struct Line {
     level: Level,
     state: Mutex<State>,
     rules_changed: Notify,
-    watched: Watched,
+    lasting: Lasting,
+}
+
+/// What outlasts sessions, and goes on with the next server of the same name.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Lasting {
+    watched: Watches,
+    users: Users,
 }
 
 #[derive(Debug)]
@@ -56,8 +65,20 @@ struct State {
     missing: BTreeMap<&'static str, String>,
     restarts: u32,
     greeting: Duration,
-    /// Whether a first attempt has ended, either way.
-    tried: bool,
+    /// The lists that had an answer, or none in time.
+    looked_at: BTreeSet<&'static str>,
+    tried: Tried,
+}
+
+/// How far a first attempt has come; one that failed is over.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
+pub(crate) enum Tried {
+    #[default]
+    NotYet,
+    /// Its tools are known.
+    Tools,
+    /// What there is beside them is known, too, or why it is not.
+    Wholly,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -94,8 +115,8 @@ pub(crate) struct Keeping {
     pub(crate) tasks: TaskTracker,
     pub(crate) stop: CancellationToken,
     pub(crate) events: broadcast::Sender<Event>,
-    /// How many servers were tried once.
-    pub(crate) tried: watch::Sender<usize>,
+    /// Some server was tried, as its line says.
+    pub(crate) tried: watch::Sender<()>,
 }
 
 /// What is no longer as it was.
@@ -123,15 +144,21 @@ impl Keeping {
         drop(self.events.send(event));
     }
 
-    fn note_attempt(&self, line: &Line) {
-        if !std::mem::replace(&mut line.state().tried, true) {
-            self.tried.send_modify(|tried| *tried += 1);
+    fn note_attempt(&self, line: &Line, tried: Tried) {
+        let before = {
+            let mut state = line.state();
+            let before = state.tried;
+            state.tried = before.max(tried);
+            before
+        };
+        if before < tried {
+            self.tried.send_replace(());
         }
     }
 }
 
 impl Line {
-    pub(crate) fn new(spec: ServerSpec, level: Level, watched: Watched) -> Self {
+    pub(crate) fn new(spec: ServerSpec, level: Level, lasting: Lasting) -> Self {
         let name = spec.name.clone();
         let state = State {
             spec: Arc::new(spec),
@@ -144,9 +171,10 @@ impl Line {
             missing: BTreeMap::new(),
             restarts: 0,
             greeting: Duration::ZERO,
-            tried: false,
+            looked_at: BTreeSet::new(),
+            tried: Tried::default(),
         };
-        Self { name, level, state: state.into(), rules_changed: Notify::new(), watched }
+        Self { name, level, state: state.into(), rules_changed: Notify::new(), lasting }
     }
 
     /// The same server, with other rules: what was judged by the old ones is gone at once.
@@ -161,6 +189,10 @@ impl Line {
 
     pub(crate) fn level(&self) -> Level {
         self.level
+    }
+
+    pub(crate) fn tried(&self) -> Tried {
+        self.state().tried
     }
 
     pub(crate) fn spec(&self) -> Arc<ServerSpec> {
@@ -180,8 +212,12 @@ impl Line {
         Arc::clone(&self.state().offered)
     }
 
-    pub(crate) fn watched(&self) -> &Watched {
-        &self.watched
+    pub(crate) fn watched(&self) -> &Watches {
+        &self.lasting.watched
+    }
+
+    pub(crate) fn lasting(&self) -> &Lasting {
+        &self.lasting
     }
 
     pub(crate) fn session(&self) -> Option<Session> {
@@ -244,7 +280,7 @@ pub(crate) async fn keep(line: Arc<Line>, keeping: Keeping) {
             state.condition = if failures >= FAILURES_MAX { Condition::Down } else { Condition::Waiting };
             state.error = Some(outcome.clone());
         }
-        keeping.note_attempt(&line);
+        keeping.note_attempt(&line, Tried::Wholly);
         keeping.announce(Event::Condition);
         tracing::warn!(server = %line.name, error = outcome, ?pause, failures, "an upstream server is gone");
         tokio::select! {

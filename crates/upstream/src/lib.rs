@@ -27,6 +27,6 @@ pub use fleet::Fleet;
 pub use keeper::{Condition, Event, ServerReport};
 pub use link::LinkError;
 pub use reasons::{Reason, ReasonKind};
-pub use session::{CallFailure, Era, Errand, Session, connect};
+pub use session::{CallFailure, Era, Errand, Session};
 pub use spec::{InvalidServerName, Prefix, Reach, ServerName, ServerSpec, ToolRules};
 pub use supervise::{SUPERVISE, supervise};

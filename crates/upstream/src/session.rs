@@ -4,6 +4,8 @@
 
 mod listed;
 mod listening;
+mod subscribing;
+mod users;
 mod waiting;
 mod watched;
 
@@ -21,13 +23,14 @@ use tokio_util::sync::{CancellationToken, DropGuard};
 use tokio_util::task::TaskTracker;
 
 use self::listening::{Ears, Flood};
+use self::subscribing::Noted;
 use self::waiting::{Asked, Waiting, Word, outcome};
 use crate::asking;
 use crate::link::{Link, LinkError, Message, Request, Surroundings};
-use crate::spec::ServerSpec;
+use crate::spec::{Reach, ServerSpec};
 use crate::texts;
 
-pub(crate) use self::waiting::ANYBODY;
+pub(crate) use self::users::{ANYBODY, Users};
 pub(crate) use self::watched::Watched;
 
 const MODERN: &str = "2026-07-28";
@@ -104,8 +107,8 @@ struct Said {
     lists_changed: Notify,
     updated: mpsc::Sender<String>,
     updates: tokio::sync::Mutex<mpsc::Receiver<String>>,
-    /// It has taken note of what it is to tell, in the modern era.
-    acknowledged: Notify,
+    /// Of what it is to tell, in the modern era.
+    noted: Noted,
 }
 
 /// On whose behalf something is asked: who hears of progress and messages, and who can be asked back.
@@ -126,14 +129,19 @@ struct Taken<'a> {
     answered: bool,
 }
 
-/// Connects, in the era that is known or else whichever the server speaks.
-pub async fn connect(spec: &ServerSpec, era: Option<Era>, tasks: &TaskTracker) -> Result<Session, CallFailure> {
+/// Connects, in the era that is known or else whichever the server speaks. `users` are those that the server has had.
+pub(crate) async fn connect(
+    spec: &ServerSpec,
+    era: Option<Era>,
+    users: &Users,
+    tasks: &TaskTracker,
+) -> Result<Session, CallFailure> {
     let connecting = async {
         match era {
-            Some(Era::Legacy) => open(spec, tasks, Some(Era::Legacy)).await,
-            Some(Era::Modern) | None => match open(spec, tasks, None).await {
+            Some(Era::Legacy) => open(spec, Some(Era::Legacy), users, tasks).await,
+            Some(Era::Modern) | None => match open(spec, None, users, tasks).await {
                 // Some old servers end themselves over a question they do not know.
-                Err(CallFailure::Link(LinkError::Over(_))) => open(spec, tasks, Some(Era::Legacy)).await,
+                Err(CallFailure::Link(LinkError::Over(_))) => open(spec, Some(Era::Legacy), users, tasks).await,
                 opened => opened,
             },
         }
@@ -141,10 +149,15 @@ pub async fn connect(spec: &ServerSpec, era: Option<Era>, tasks: &TaskTracker) -
     tokio::time::timeout(CONNECT_TIMEOUT, connecting).await.unwrap_or(Err(CallFailure::Late(CONNECT_TIMEOUT)))
 }
 
-async fn open(spec: &ServerSpec, tasks: &TaskTracker, era: Option<Era>) -> Result<Session, CallFailure> {
+async fn open(spec: &ServerSpec, era: Option<Era>, users: &Users, tasks: &TaskTracker) -> Result<Session, CallFailure> {
+    let users = match &spec.reach {
+        Reach::Http { .. } => users.clone(),
+        // One that is started anew worked for nobody yet.
+        Reach::Program { .. } => Users::default(),
+    };
     let (updated, updates) = mpsc::channel(UPDATES_KEPT);
-    let said = Said { lists_changed: Notify::new(), updated, updates: updates.into(), acknowledged: Notify::new() };
-    let (waiting, said) = (Arc::new(Waiting::of(spec.name.as_str())), Arc::new(said));
+    let said = Said { lists_changed: Notify::new(), updated, updates: updates.into(), noted: Noted::default() };
+    let (waiting, said) = (Arc::new(Waiting::of(spec.name.as_str(), users)), Arc::new(said));
     let (replies, replying) = mpsc::channel(16);
     let ears = Ears { waiting: Arc::clone(&waiting), said: Arc::clone(&said), replies, flood: Flood::default().into() };
     let ended = CancellationToken::new();
@@ -176,7 +189,7 @@ async fn open(spec: &ServerSpec, tasks: &TaskTracker, era: Option<Era>) -> Resul
     let inner = Arc::new(inner);
     tasks.spawn(listening::reply(Arc::downgrade(&inner), replying));
     if inner.era == Era::Modern {
-        tasks.spawn(listening::subscribe(Arc::downgrade(&inner)));
+        tasks.spawn(subscribing::subscribe(Arc::downgrade(&inner)));
     }
     Ok(Session { inner })
 }
@@ -234,11 +247,25 @@ impl Inner {
     async fn ask(
         &self,
         method: &str,
+        params: Map<String, Value>,
+        within: Duration,
+        errand: Errand,
+    ) -> Result<Value, CallFailure> {
+        self.ask_as(self.new_id(), method, params, within, errand).await
+    }
+
+    fn new_id(&self) -> u64 {
+        self.next_id.fetch_add(1, Ordering::Relaxed)
+    }
+
+    async fn ask_as(
+        &self,
+        id: u64,
+        method: &str,
         mut params: Map<String, Value>,
         within: Duration,
         errand: Errand,
     ) -> Result<Value, CallFailure> {
-        let id = self.next_id.fetch_add(1, Ordering::Relaxed);
         let meta = params.entry("_meta").or_insert_with(|| json!({}));
         if let Value::Object(meta) = meta {
             meta.insert("progressToken".to_owned(), id.into());
@@ -385,6 +412,14 @@ impl Session {
 }
 
 impl Said {
+    /// Nobody heard what happened for a while.
+    fn may_have_changed(&self, watched: &BTreeSet<String>) {
+        self.lists_changed.notify_one();
+        for uri in watched {
+            self.has_changed(uri.clone());
+        }
+    }
+
     fn has_changed(&self, uri: String) {
         // Those that are waiting say enough.
         drop(self.updated.try_send(uri));

@@ -74,10 +74,17 @@ impl World {
         let server = env.serve();
         let world = Self { env, server, bearer };
         wait_for("the toy", || world.heard("prompts/list").first().cloned());
-        wait_for("its resources", || {
-            let listed = world.ask("resources/list", None, json!({}), &[]).json();
-            listed["result"]["resources"].to_string().contains("r+f://a").then_some(())
-        });
+        // Each list is there when it comes.
+        for (list, key, one) in [
+            ("resources/list", "resources", "r+f://a"),
+            ("resources/templates/list", "resourceTemplates", "r+do://{what}"),
+            ("prompts/list", "prompts", "r__greet"),
+        ] {
+            wait_for(list, || {
+                let listed = world.ask(list, None, json!({}), &[]).json();
+                listed["result"][key].to_string().contains(one).then_some(())
+            });
+        }
         world
     }
 
@@ -366,6 +373,16 @@ fn a_resource_that_does_not_come_ends_in_time_and_is_recorded() {
             (entries.contains("r__resources.read") && entries.contains("r__prompts.get")).then_some(())
         });
     }
+}
+
+#[test]
+fn what_a_server_has_waits_for_the_person_that_its_tools_wait_for() {
+    let world = World::new("legacy", json!({"servers": {"r": {"approval": "out_of_band"}}}));
+    let held = world.read("r+f://a").json();
+    assert_eq!(held["error"]["data"]["code"], "APPROVAL_REQUIRED", "{held}");
+    let held = world.ask("prompts/get", Some("r__greet"), json!({"name": "r__greet"}), &[]).json();
+    assert_eq!(held["error"]["data"]["code"], "APPROVAL_REQUIRED", "{held}");
+    assert!(world.heard("resources/read").is_empty() && world.heard("prompts/get").is_empty());
 }
 
 #[test]

@@ -45,6 +45,10 @@ impl Watches {
         self.lock().contains_key(uri)
     }
 
+    fn uris(&self) -> Vec<String> {
+        self.lock().keys().cloned().collect()
+    }
+
     fn lock(&self) -> MutexGuard<'_, HashMap<String, Watching>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -66,16 +70,18 @@ impl Endpoint {
             let begin = |uri| async { drop(watches.begin(&*self.shared.provider, &caller, uri).await) };
             futures_util::stream::iter(uris.into_iter().take(WATCHED_MAX)).for_each_concurrent(AT_ONCE, begin).await;
             let sink = subscription.sink();
-            while let Some(change) = next(&mut changes).await {
-                let told = match change {
-                    Change::Tools => sink.notify_tool_list_changed().await,
-                    Change::Prompts => sink.notify_prompt_list_changed().await,
-                    Change::Resources => sink.notify_resource_list_changed().await,
-                    Change::Resource(uri) if watches.contains(&uri) => sink.notify_resource_updated(uri).await,
-                    Change::Resource(_) => Ok(()),
-                };
-                // What it did not ask for is not sent, which is not an error of ours.
-                drop(told);
+            while let Some(news) = next(&mut changes, || watches.uris()).await {
+                for change in news {
+                    let told = match change {
+                        Change::Tools => sink.notify_tool_list_changed().await,
+                        Change::Prompts => sink.notify_prompt_list_changed().await,
+                        Change::Resources => sink.notify_resource_list_changed().await,
+                        Change::Resource(uri) if watches.contains(&uri) => sink.notify_resource_updated(uri).await,
+                        Change::Resource(_) => Ok(()),
+                    };
+                    // What it did not ask for is not sent, which is not an error of ours.
+                    drop(told);
+                }
             }
         };
         tokio::select! {
@@ -104,10 +110,13 @@ impl Endpoint {
 }
 
 async fn tell_all(shared: &Shared, session: Weak<Session>, peer: &Peer<RoleServer>, mut changes: Receiver<Change>) {
-    while let Some(change) = next(&mut changes).await {
-        let watched = |uri: &str| session.upgrade().is_some_and(|session| session.watches.contains(uri));
-        if tell(shared, peer, change, watched).await.is_err() {
-            return;
+    let uris = || session.upgrade().map(|session| session.watches.uris()).unwrap_or_default();
+    while let Some(news) = next(&mut changes, uris).await {
+        for change in news {
+            let watched = |uri: &str| session.upgrade().is_some_and(|session| session.watches.contains(uri));
+            if tell(shared, peer, change, watched).await.is_err() {
+                return;
+            }
         }
     }
 }
@@ -131,13 +140,43 @@ async fn tell(
     }
 }
 
-/// The next change; nothing when there will be none. Whoever was too slow to hear of some hears of the next.
-async fn next(changes: &mut Receiver<Change>) -> Option<Change> {
-    loop {
-        match changes.recv().await {
-            Ok(change) => return Some(change),
-            Err(RecvError::Lagged(_)) => {}
-            Err(RecvError::Closed) => return None,
+/// The next change; nothing when there will be none. Whoever was too slow to hear of some is told to look at everything
+/// again, and at what is watched then.
+async fn next(changes: &mut Receiver<Change>, watched: impl Fn() -> Vec<String>) -> Option<Vec<Change>> {
+    match changes.recv().await {
+        Ok(change) => Some(vec![change]),
+        Err(RecvError::Lagged(_)) => {
+            // Whatever waits says no more than that.
+            *changes = changes.resubscribe();
+            let resources = watched().into_iter().map(Change::Resource);
+            Some([Change::Tools, Change::Prompts, Change::Resources].into_iter().chain(resources).collect())
         }
+        Err(RecvError::Closed) => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use countersign_host::{Change, Changes};
+
+    use super::next;
+
+    #[tokio::test]
+    async fn whoever_was_too_slow_looks_at_everything_again() {
+        let changes = Changes::default();
+        let mut heard = changes.listen();
+        let watched = || vec!["a:one".to_owned(), "a:two".to_owned()];
+        changes.announce(Change::Prompts);
+        assert_eq!(next(&mut heard, watched).await, Some(vec![Change::Prompts]));
+        for _ in 0..1000 {
+            changes.announce(Change::Resource("a:other".to_owned()));
+        }
+        let resource = |uri: &str| Change::Resource(uri.to_owned());
+        let all = vec![Change::Tools, Change::Prompts, Change::Resources, resource("a:one"), resource("a:two")];
+        assert_eq!(next(&mut heard, watched).await, Some(all));
+        changes.announce(Change::Tools);
+        assert_eq!(next(&mut heard, watched).await, Some(vec![Change::Tools]));
+        drop(changes);
+        assert_eq!(next(&mut heard, watched).await, None);
     }
 }

@@ -1,5 +1,6 @@
-//! What a server says of a tool beside its contract: pictures for people, and `_meta` for programs. Made anew from what
-//! was looked at, as blocks of results are, and left out where it is long: no tool is refused because of its picture.
+//! What a server says of a tool beside its contract, or of a resource or prompt: pictures for people, and `_meta` for
+//! programs. Made anew from what was looked at, as blocks of results are, and left out where it is long: no tool is refused
+//! because of its picture.
 
 use serde_json::{Map, Value};
 use url::Url;
@@ -15,14 +16,14 @@ const SIZES_MAX: usize = 16;
 const SIZE_BYTES_MAX: usize = 20;
 
 /// Those that a client can show without asking anyone but their own server for them.
-pub(super) fn icons(tool: &Map<String, Value>) -> Vec<Value> {
+pub(crate) fn icons(tool: &Map<String, Value>) -> Vec<Value> {
     let given = tool.get("icons").and_then(Value::as_array).into_iter().flatten();
     let icons: Vec<Value> = given.filter_map(icon).take(ICONS_MAX).collect();
     if fits(&icons) { icons } else { Vec::new() }
 }
 
 /// But for what is the protocol's own, which is about another connection.
-pub(super) fn meta(spec: &ServerSpec, tool: &Map<String, Value>) -> Map<String, Value> {
+pub(crate) fn meta(spec: &ServerSpec, tool: &Map<String, Value>) -> Map<String, Value> {
     let given = tool.get("_meta").and_then(Value::as_object).into_iter().flatten();
     let others = given.filter(|(key, _)| !is_of_the_protocol(key));
     let mut meta: Map<String, Value> = others.map(|(key, value)| (key.clone(), value.clone())).collect();

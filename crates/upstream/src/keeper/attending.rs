@@ -2,19 +2,24 @@
 //! whenever it says that something changed.
 
 use std::collections::HashSet;
-use std::sync::Arc;
+use std::convert::Infallible;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use countersign_contract::visible;
+use tokio::sync::{Notify, watch};
 use tokio::time::Instant;
 
-use super::{Condition, Event, Keeping, Line};
+use super::{Condition, Event, Keeping, Line, Tried};
 use crate::admission::{Judged, Verdict, judge};
 use crate::offered::{self, Listed, Offered};
 use crate::session::{CallFailure, Era, Session, connect};
 use crate::spec::{ServerName, ServerSpec};
 
 const LIST_TIMEOUT: Duration = Duration::from_secs(20);
+
+/// Tools, resources, their templates, prompts.
+const LISTS: usize = 4;
 
 /// For what is not needed to call tools.
 const OTHERS_TIMEOUT: Duration = Duration::from_secs(10);
@@ -36,7 +41,7 @@ const MINUTE: Duration = Duration::from_mins(1);
 /// Connects and stays; answers why it is over.
 pub(super) async fn attend(line: &Arc<Line>, keeping: &Keeping, era: &mut Option<Era>) -> String {
     let begun = Instant::now();
-    let session = match connect(&line.spec(), *era, &keeping.tasks).await {
+    let session = match connect(&line.spec(), *era, &line.lasting.users, &keeping.tasks).await {
         Ok(session) => session,
         Err(failure) => {
             // It may have been replaced by another version.
@@ -47,15 +52,20 @@ pub(super) async fn attend(line: &Arc<Line>, keeping: &Keeping, era: &mut Option
     // Whoever still asks something holds on to it.
     let _closing = session.close_at_last();
     *era = Some(session.era());
-    session.follow(line.watched(), &keeping.tasks);
-    let attention = Attention { line, keeping, session: &session, begun, told: Told::default() };
+    session.follow(line.watched().to_tell(), &keeping.tasks);
+    let attention = Attention::new(line, keeping, &session, begun);
     let mut looking = std::pin::pin!(attention.look());
     loop {
         tokio::select! {
             biased;
             why = session.ended() => return why.to_string(),
             failure = &mut looking => return format!("its tools cannot be listed: {failure}"),
-            uri = session.updated() => keeping.announce(Event::Resource(line.spec().uri_here(&uri))),
+            uri = session.updated() => {
+                // One that tells of what nobody watches keeps nobody from hearing of what is watched.
+                if line.watched().contains(&uri) {
+                    keeping.announce(Event::Resource(line.spec().uri_here(&uri)));
+                }
+            }
         }
     }
 }
@@ -65,41 +75,108 @@ struct Attention<'a> {
     keeping: &'a Keeping,
     session: &'a Session,
     begun: Instant,
-    told: Told,
+    told: Mutex<Told>,
+    /// The rules to look at the lists by; another value whenever there is a reason to look.
+    reasons: watch::Sender<Arc<ServerSpec>>,
+    /// Its tools were listed for the first time.
+    first: Notify,
 }
 
-impl Attention<'_> {
-    /// Looks at all lists again and again. Only without a first list of tools there is nothing to stay for; later, what was
-    /// known stays until there is better.
-    async fn look(mut self) -> CallFailure {
-        let (mut pause, mut retry) = (SHORTEST_PAUSE, FIRST_RETRY);
-        loop {
-            let spec = self.line.spec();
-            match self.tools(&spec).await {
-                Ok(judged) => {
-                    self.take(&spec, &judged);
-                    self.note("tools", None);
-                }
-                Err(failure) if !self.line.state().is_known => return failure,
-                Err(failure) => self.note("tools", Some(format!("its tools cannot be listed again: {failure}"))),
-            }
-            self.look_at_others(&spec).await;
-            self.keeping.note_attempt(self.line);
-            self.keeping.announce(Event::Condition);
-            let is_whole = self.line.state().missing.is_empty();
-            retry = if is_whole { FIRST_RETRY } else { (retry * 2).min(LAST_RETRY) };
-            let waiting = Instant::now();
+/// What came of looking at a list.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Looked {
+    Whole,
+    /// What was known of it before is all there is.
+    InVain,
+}
+
+impl<'a> Attention<'a> {
+    fn new(line: &'a Arc<Line>, keeping: &'a Keeping, session: &'a Session, begun: Instant) -> Self {
+        let (told, reasons) = (Mutex::default(), watch::Sender::new(line.spec()));
+        Self { line, keeping, session, begun, told, reasons, first: Notify::new() }
+    }
+
+    /// Looks at all lists again and again, at each by itself: one that does not come keeps no other back. Only without a
+    /// first list of tools there is nothing to stay for; later, what was known stays until there is better.
+    async fn look(self) -> CallFailure {
+        let this = &self;
+        let others = async {
+            this.first.notified().await;
             tokio::select! {
-                () = self.line.rules_changed.notified() => continue,
-                () = self.session.lists_changed() => {}
-                () = tokio::time::sleep(retry), if !is_whole => {}
+                // Asked for in this order, whatever comes first.
+                biased;
+                failure = this.again(|spec| this.resources(spec)) => failure,
+                failure = this.again(|spec| this.templates(spec)) => failure,
+                failure = this.again(|spec| this.prompts(spec)) => failure,
             }
-            pause = if waiting.elapsed() > pause { SHORTEST_PAUSE } else { (pause * 2).min(LONGEST_PAUSE) };
-            tokio::time::sleep(pause).await;
+        };
+        tokio::select! {
+            // What the server says from now on, it may say after its tools were read.
+            biased;
+            failure = this.again(|spec| this.tools(spec)) => failure,
+            failure = others => failure,
+            never = this.find_reasons() => match never {},
         }
     }
 
-    async fn tools(&self, spec: &Arc<ServerSpec>) -> Result<Vec<Judged>, CallFailure> {
+    async fn find_reasons(&self) -> Infallible {
+        loop {
+            tokio::select! {
+                () = self.line.rules_changed.notified() => {}
+                () = self.session.lists_changed() => {}
+            }
+            self.reasons.send_replace(self.line.spec());
+        }
+    }
+
+    /// One list: now, whenever there is a reason, and after a while if it could not be had. By other rules at once.
+    async fn again<F>(&self, look: impl Fn(Arc<ServerSpec>) -> F) -> CallFailure
+    where
+        F: Future<Output = Result<Looked, CallFailure>>,
+    {
+        let mut reasons = self.reasons.subscribe();
+        let (mut pause, mut retry) = (SHORTEST_PAUSE, FIRST_RETRY);
+        loop {
+            let spec = Arc::clone(&reasons.borrow_and_update());
+            let looked = tokio::select! {
+                biased;
+                () = others_than(&spec, reasons.clone()) => continue,
+                looked = look(Arc::clone(&spec)) => match looked {
+                    Ok(looked) => looked,
+                    Err(failure) => return failure,
+                }
+            };
+            let is_whole = looked == Looked::Whole;
+            retry = if is_whole { FIRST_RETRY } else { (retry * 2).min(LAST_RETRY) };
+            let waiting = Instant::now();
+            tokio::select! {
+                changed = reasons.changed() => drop(changed),
+                () = tokio::time::sleep(retry), if !is_whole => {}
+            }
+            pause = if waiting.elapsed() > pause { SHORTEST_PAUSE } else { (pause * 2).min(LONGEST_PAUSE) };
+            tokio::select! {
+                () = others_than(&spec, reasons.clone()) => {}
+                () = tokio::time::sleep(pause) => {}
+            }
+        }
+    }
+
+    async fn tools(&self, spec: Arc<ServerSpec>) -> Result<Looked, CallFailure> {
+        match self.judged(&spec).await {
+            Ok(judged) => {
+                self.take(&spec, &judged);
+                self.note("tools", None);
+                Ok(Looked::Whole)
+            }
+            Err(failure) if !self.line.state().is_known => Err(failure),
+            Err(failure) => {
+                self.note("tools", Some(format!("its tools cannot be listed again: {failure}")));
+                Ok(Looked::InVain)
+            }
+        }
+    }
+
+    async fn judged(&self, spec: &Arc<ServerSpec>) -> Result<Vec<Judged>, CallFailure> {
         let tools = match self.session.list("tools/list", "tools", LIST_TIMEOUT).await {
             // Some have tools without saying so.
             Err(CallFailure::Refused { code: METHOD_NOT_FOUND, .. }) if !self.session.declares("tools") => Vec::new(),
@@ -111,7 +188,7 @@ impl Attention<'_> {
         judged.map_err(|_| CallFailure::Garbled("a list of tools that cannot be judged"))
     }
 
-    fn take(&mut self, judged_by: &Arc<ServerSpec>, judged: &[Judged]) {
+    fn take(&self, judged_by: &Arc<ServerSpec>, judged: &[Judged]) {
         let count = judged.len();
         let (before, first) = {
             let mut state = self.line.state();
@@ -130,8 +207,10 @@ impl Attention<'_> {
             (std::mem::replace(&mut state.judged, judged.to_vec()), first)
         };
         let known: HashSet<_> = before.iter().map(|tool| tool.digest).collect();
-        self.told.tell(self.line.name(), judged.iter().filter(|tool| !known.contains(&tool.digest)));
+        let news = judged.iter().filter(|tool| !known.contains(&tool.digest));
+        self.told.lock().unwrap_or_else(PoisonError::into_inner).tell(self.line.name(), news);
         if first {
+            self.first.notify_one();
             tracing::info!(server = %self.line.name(), tools = count, "an upstream server is connected");
             self.keeping.announce(Event::Condition);
         }
@@ -139,28 +218,25 @@ impl Attention<'_> {
         if before.len() != count || before.iter().zip(judged).any(differs) {
             self.keeping.announce(Event::Tools);
         }
+        self.keeping.note_attempt(self.line, Tried::Tools);
     }
 
-    /// A server whose prompts cannot be had still has its tools. Each list is known when it is there: one that cannot be
-    /// had, or takes its time, hides no other.
-    async fn look_at_others(&self, spec: &Arc<ServerSpec>) {
-        let (session, within) = (self.session, OTHERS_TIMEOUT);
-        tokio::join!(
-            async {
-                let listed = offered::resources(spec, session, within).await;
-                self.take_other(spec, "resources", listed, |offered| &mut offered.resources, Event::Resources);
-            },
-            async {
-                let listed = offered::templates(spec, session, within).await;
-                self.take_other(spec, "resource templates", listed, |offered| &mut offered.templates, Event::Resources);
-            },
-            async {
-                let listed = offered::prompts(spec, session, within).await;
-                self.take_other(spec, "prompts", listed, |offered| &mut offered.prompts, Event::Prompts);
-            },
-        );
+    async fn resources(&self, spec: Arc<ServerSpec>) -> Result<Looked, CallFailure> {
+        let listed = offered::resources(&spec, self.session, OTHERS_TIMEOUT).await;
+        Ok(self.take_other(&spec, "resources", listed, |offered| &mut offered.resources, Event::Resources))
     }
 
+    async fn templates(&self, spec: Arc<ServerSpec>) -> Result<Looked, CallFailure> {
+        let listed = offered::templates(&spec, self.session, OTHERS_TIMEOUT).await;
+        Ok(self.take_other(&spec, "resource templates", listed, |offered| &mut offered.templates, Event::Resources))
+    }
+
+    async fn prompts(&self, spec: Arc<ServerSpec>) -> Result<Looked, CallFailure> {
+        let listed = offered::prompts(&spec, self.session, OTHERS_TIMEOUT).await;
+        Ok(self.take_other(&spec, "prompts", listed, |offered| &mut offered.prompts, Event::Prompts))
+    }
+
+    /// A server whose prompts cannot be had still has its tools.
     fn take_other<T: PartialEq>(
         &self,
         listed_by: &Arc<ServerSpec>,
@@ -168,15 +244,18 @@ impl Attention<'_> {
         listed: Listed<T>,
         place: impl Fn(&mut Offered) -> &mut Vec<T>,
         event: Event,
-    ) {
+    ) -> Looked {
         let items = match listed {
             Ok(items) => items,
-            Err(failure) => return self.note(what, Some(format!("its {what} cannot be listed: {failure}"))),
+            Err(failure) => {
+                self.note(what, Some(format!("its {what} cannot be listed: {failure}")));
+                return Looked::InVain;
+            }
         };
         {
             let mut state = self.line.state();
             if !Arc::ptr_eq(&state.spec, listed_by) {
-                return;
+                return Looked::Whole;
             }
             let offered = Arc::make_mut(&mut state.offered);
             offered.completes = self.session.declares("completions");
@@ -186,25 +265,35 @@ impl Attention<'_> {
             }
         }
         self.note(what, None);
+        Looked::Whole
     }
 
     /// Whether this of it can be had.
     fn note(&self, what: &'static str, failure: Option<String>) {
-        let before = {
-            let missing = &mut self.line.state().missing;
-            match &failure {
-                Some(failure) => missing.insert(what, failure.clone()),
-                None => missing.remove(what),
-            }
+        let (before, all) = {
+            let mut state = self.line.state();
+            state.looked_at.insert(what);
+            let before = match &failure {
+                Some(failure) => state.missing.insert(what, failure.clone()),
+                None => state.missing.remove(what),
+            };
+            (before, state.looked_at.len() == LISTS)
         };
-        if before == failure {
-            return;
+        if before != failure {
+            if let Some(error) = failure {
+                tracing::warn!(server = %self.line.name(), error, "not all that a server has is known");
+            }
+            self.keeping.announce(Event::Condition);
         }
-        if let Some(error) = failure {
-            tracing::warn!(server = %self.line.name(), error, "not all that a server has is known");
+        if all {
+            self.keeping.note_attempt(self.line, Tried::Wholly);
         }
-        self.keeping.announce(Event::Condition);
     }
+}
+
+/// Resolves when the rules are no longer these.
+async fn others_than(spec: &Arc<ServerSpec>, mut reasons: watch::Receiver<Arc<ServerSpec>>) {
+    drop(reasons.wait_for(|now| !Arc::ptr_eq(now, spec)).await);
 }
 
 /// How much was said of refused tools lately: a server must not fill the log with the names of its tools.

@@ -1,3 +1,4 @@
+mod callers;
 mod lists;
 
 use std::cell::{Cell, RefCell};
@@ -91,8 +92,9 @@ fn a_server_that_forgot_the_session_is_greeted_again() {
     let plain: fn(&Asked) -> Answer = |_| Answer::json(404, &json!({"error": "no such session"}));
     let of_nobody = |_: &Asked| Answer::json(404, &json!({"jsonrpc": "2.0", "id": null, "error": {"code": -32001}}));
     let of_the_request = |asked: &Asked| Answer::error(asked, 404, -32001);
+    let by_another_number = |asked: &Asked| Answer::error(asked, 404, -32000);
     let bad = |_: &Asked| Answer::json(400, &json!({"jsonrpc": "2.0", "id": "x", "error": {"code": -32000}}));
-    for unknown in [plain, of_nobody, of_the_request, bad] {
+    for unknown in [plain, of_nobody, of_the_request, by_another_number, bad] {
         on_one_thread(async move {
             let session = Rc::new(RefCell::new("one"));
             let known = Rc::clone(&session);
@@ -116,10 +118,11 @@ fn a_server_that_forgot_the_session_is_greeted_again() {
 fn a_request_that_fails_ends_no_session() {
     let refused: fn(&Asked) -> Answer = |asked| Answer::error(asked, 400, -32602);
     let unknown = |asked: &Asked| Answer::error(asked, 404, -32601);
+    let not_there = |asked: &Asked| Answer::error(asked, 404, -32002);
     let unreadable = |_: &Asked| Answer::json(400, &json!({"error": "bad arguments"}));
     let broken = |_: &Asked| Answer::json(500, &json!({"error": "oops"}));
     let closed = |_: &Asked| Answer::never().then_close();
-    for failing in [refused, unknown, unreadable, broken, closed] {
+    for failing in [refused, unknown, not_there, unreadable, broken, closed] {
         on_one_thread(async move {
             let fails = Rc::new(Cell::new(true));
             let failed = Rc::clone(&fails);

@@ -1,7 +1,9 @@
 //! A server over HTTP for tests: it answers as it is told, on as many connections as come.
 
+use std::any::Any;
 use std::cell::Cell;
 use std::fmt::Write as _;
+use std::pin::Pin;
 use std::rc::Rc;
 
 use serde_json::{Value, json};
@@ -28,6 +30,8 @@ pub(crate) struct Answer {
     head: String,
     body: String,
     then: Then,
+    after: Option<Pin<Box<dyn Future<Output = ()>>>>,
+    held: Option<Rc<dyn Any>>,
 }
 
 #[derive(Clone, Copy)]
@@ -41,7 +45,11 @@ impl Answer {
     pub(crate) fn json(status: u16, body: &Value) -> Self {
         let body = body.to_string();
         let head = format!("{status} x\r\ncontent-type: application/json\r\ncontent-length: {}\r\n", body.len());
-        Self { head, body, then: Then::Next }
+        Self::new(head, body, Then::Next)
+    }
+
+    fn new(head: String, body: String, then: Then) -> Self {
+        Self { head, body, then, after: None, held: None }
     }
 
     pub(crate) fn result(asked: &Asked, result: &Value) -> Self {
@@ -54,18 +62,18 @@ impl Answer {
     }
 
     pub(crate) fn nothing(status: u16) -> Self {
-        Self { head: format!("{status} x\r\ncontent-length: 0\r\n"), body: String::new(), then: Then::Next }
+        Self::new(format!("{status} x\r\ncontent-length: 0\r\n"), String::new(), Then::Next)
     }
 
     /// These events, and nothing after them.
     pub(crate) fn events(events: &[Value]) -> Self {
         let body = events.iter().map(|event| format!("data: {event}\n\n")).collect();
-        Self { head: "200 x\r\ncontent-type: text/event-stream\r\n".to_owned(), body, then: Then::Stays }
+        Self::new("200 x\r\ncontent-type: text/event-stream\r\n".to_owned(), body, Then::Stays)
     }
 
     /// No head at all.
     pub(crate) fn never() -> Self {
-        Self { head: String::new(), body: String::new(), then: Then::Stays }
+        Self::new(String::new(), String::new(), Then::Stays)
     }
 
     pub(crate) fn in_session(mut self, session: &str) -> Self {
@@ -75,6 +83,16 @@ impl Answer {
 
     pub(crate) fn then_close(self) -> Self {
         Self { then: Then::Closes, ..self }
+    }
+
+    /// Not before that.
+    pub(crate) fn after(self, that: impl Future<Output = ()> + 'static) -> Self {
+        Self { after: Some(Box::pin(that)), ..self }
+    }
+
+    /// Until it is over, or the other side is gone.
+    pub(crate) fn holding(self, held: Rc<dyn Any>) -> Self {
+        Self { held: Some(held), ..self }
     }
 }
 
@@ -110,7 +128,10 @@ impl Toy {
 async fn serve(stream: TcpStream, answer: &dyn Fn(&Asked) -> Answer) {
     let mut stream = BufReader::new(stream);
     while let Some(asked) = read(&mut stream).await {
-        let Answer { head, body, then } = answer(&asked);
+        let Answer { head, body, then, after, held: _held } = answer(&asked);
+        if let Some(after) = after {
+            after.await;
+        }
         if !head.is_empty() && stream.write_all(format!("HTTP/1.1 {head}\r\n{body}").as_bytes()).await.is_err() {
             return;
         }

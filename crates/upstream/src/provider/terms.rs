@@ -25,7 +25,7 @@ pub(super) fn terms(spec: &ServerSpec, wanted: Wanted<'_>) -> Option<Contract> {
         title: title.to_owned(),
         description: format!("{title} of the server `{}`", spec.name),
         effect: Effect::ReadsNetwork,
-        approval: Approval::Never,
+        approval: spec.approval.unwrap_or(Approval::Never),
         timeout: spec.timeout,
         arguments: names(&input),
         input: object(&input).ok()?,
@@ -69,12 +69,28 @@ mod tests {
         let reach = Reach::Http { url: "http://127.0.0.1/".to_owned(), headers: [].into() };
         let mut spec = ServerSpec::new("x".repeat(24).parse().unwrap(), reach);
         spec.timeout = Some(Duration::from_secs(7));
-        spec.approval = Some(Approval::Never);
         for (wanted, name) in [(Wanted::Resource("a:b"), "resources.read"), (Wanted::Prompt("p"), "prompts.get")] {
             let terms = terms(&spec, wanted).unwrap();
             assert_eq!(terms.name.as_str(), format!("{}__{name}", spec.name));
             assert!(spec.may_have(terms.name.as_str()), "so that the configuration can name it");
             assert_eq!(terms.terms.limits.timeout, spec.timeout);
+        }
+    }
+
+    #[test]
+    fn they_need_a_person_where_the_servers_tools_do() {
+        let reach = Reach::Http { url: "http://127.0.0.1/".to_owned(), headers: [].into() };
+        let mut spec = ServerSpec::new("s".parse().unwrap(), reach);
+        for (asked, approval) in [
+            (None, Approval::Never),
+            (Some(Approval::Never), Approval::Never),
+            (Some(Approval::Client), Approval::Client),
+            (Some(Approval::OutOfBand), Approval::OutOfBand),
+        ] {
+            spec.approval = asked;
+            for wanted in [Wanted::Resource("a:b"), Wanted::Prompt("p")] {
+                assert_eq!(terms(&spec, wanted).unwrap().terms.approval, approval, "{wanted:?}");
+            }
         }
     }
 }

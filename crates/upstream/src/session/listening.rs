@@ -1,23 +1,15 @@
-//! What comes from a server without being asked for, and asking for it.
+//! What comes from a server beside the answers to what was asked.
 
-use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::Duration;
 
-use countersign_contract::BoxFuture;
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 use tokio::sync::mpsc;
 use tokio::time::Instant;
 
 use super::waiting::Waiting;
-use super::{CallFailure, Errand, Inner, Said};
+use super::{Inner, Said};
 use crate::link::{Came, Listener, Message};
-
-/// Before a server that ended a subscription is asked for it again.
-const PAUSE: Duration = Duration::from_secs(2);
-
-/// A subscription is renewed now and then: a connection may be dead without anybody noticing.
-const RENEWED_AFTER: Duration = Duration::from_mins(30);
 
 /// Beside answers to what was asked.
 const MESSAGES_A_SECOND: u32 = 500;
@@ -60,7 +52,7 @@ impl Listener for Ears {
                     self.said.has_changed(uri.to_owned());
                 }
             }
-            (Some("notifications/subscriptions/acknowledged"), _) => self.said.acknowledged.notify_one(),
+            (Some("notifications/subscriptions/acknowledged"), _) => self.said.noted.hear(message.get("params"), came),
             (Some(method), _) if method.ends_with("/list_changed") => self.said.lists_changed.notify_one(),
             (Some(_), _) => {}
         }
@@ -113,95 +105,6 @@ pub(super) async fn reply(session: Weak<Inner>, mut replies: mpsc::Receiver<Mess
     }
 }
 
-/// In the modern era a server says nothing that it was not asked to say.
-pub(super) async fn subscribe(session: Weak<Inner>) {
-    let Some(mut to_watch) = session.upgrade().map(|session| session.to_watch.subscribe()) else { return };
-    let (mut missed, mut watches) = (false, true);
-    // One that has been replaced goes on until the other has begun.
-    let mut replaced: Option<Listening> = None;
-    loop {
-        let Some(session) = session.upgrade() else { return };
-        let watched = to_watch.borrow_and_update().clone();
-        if std::mem::take(&mut missed) {
-            // Nobody heard what changed meanwhile, and who answers now may be another.
-            session.said.lists_changed.notify_one();
-            for uri in &watched {
-                session.said.has_changed(uri.clone());
-            }
-        }
-        let wanted = session.wanted(if watches { Some(&watched) } else { None });
-        let ended = session.ended.clone();
-        if wanted.is_empty() {
-            replaced = None;
-            session.told.send_replace(watched);
-            tokio::select! {
-                _ = to_watch.changed() => continue,
-                () = ended.cancelled() => return,
-            }
-        }
-        let mut listening = listen(Arc::clone(&session), wanted);
-        let answer = loop {
-            tokio::select! {
-                answer = &mut listening => break Some(answer),
-                () = session.said.acknowledged.notified() => {
-                    replaced = None;
-                    session.told.send_replace(watched.clone());
-                }
-                () = over(&mut replaced) => replaced = None,
-                _ = to_watch.changed() => break None,
-            }
-        };
-        let Some(answer) = answer else {
-            replaced = Some(listening);
-            continue;
-        };
-        drop((listening, session));
-        match answer {
-            // It does not know how to tell of resources, or at all.
-            Err(CallFailure::Refused { .. }) if watches && !watched.is_empty() => watches = false,
-            Err(CallFailure::Refused { .. }) => return,
-            Err(CallFailure::Link(_)) if ended.is_cancelled() => return,
-            Ok(_) | Err(_) => missed = true,
-        }
-        tokio::select! {
-            () = tokio::time::sleep(PAUSE) => {}
-            () = ended.cancelled() => return,
-        }
-    }
-}
-
-type Listening = BoxFuture<'static, Result<Value, CallFailure>>;
-
-fn listen(session: Arc<Inner>, wanted: Map<String, Value>) -> Listening {
-    let params = Map::from_iter([("notifications".to_owned(), Value::Object(wanted))]);
-    Box::pin(async move { session.ask("subscriptions/listen", params, RENEWED_AFTER, Errand::default()).await })
-}
-
-async fn over(listening: &mut Option<Listening>) {
-    match listening {
-        Some(listening) => drop(listening.await),
-        None => std::future::pending().await,
-    }
-}
-
-impl Inner {
-    /// What the server is to tell, of all that it can.
-    fn wanted(&self, watched: Option<&BTreeSet<String>>) -> Map<String, Value> {
-        let mut wanted = Map::new();
-        for (capability, key) in
-            [("tools", "toolsListChanged"), ("prompts", "promptsListChanged"), ("resources", "resourcesListChanged")]
-        {
-            if self.server["capabilities"][capability]["listChanged"] == true {
-                wanted.insert(key.to_owned(), true.into());
-            }
-        }
-        if let Some(watched) = watched.filter(|watched| !watched.is_empty()) {
-            wanted.insert("resourceSubscriptions".to_owned(), json!(watched));
-        }
-        wanted
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use std::sync::Arc;
@@ -212,11 +115,12 @@ mod tests {
     use super::{Ears, Flood, MESSAGES_A_SECOND};
     use crate::link::{Came, Listener as _, Message};
     use crate::session::Said;
+    use crate::session::subscribing::Noted;
 
     fn ears() -> Ears {
         let (updated, updates) = mpsc::channel(1);
-        let (lists_changed, acknowledged) = (Notify::new(), Notify::new());
-        let said = Arc::new(Said { lists_changed, updated, updates: updates.into(), acknowledged });
+        let (lists_changed, noted) = (Notify::new(), Noted::default());
+        let said = Arc::new(Said { lists_changed, updated, updates: updates.into(), noted });
         let (replies, _) = mpsc::channel(1);
         Ears { waiting: Arc::default(), said, replies, flood: Flood::default().into() }
     }

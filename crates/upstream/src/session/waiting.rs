@@ -9,6 +9,7 @@ use serde_json::{Value, json};
 use tokio::sync::{mpsc, oneshot};
 
 use super::CallFailure;
+use super::users::Users;
 use crate::link::{Came, Message};
 use crate::texts;
 
@@ -24,27 +25,14 @@ const SAID_MAX: usize = 200;
 /// Of the versions that a server says it speaks.
 const VERSIONS_MAX: usize = 10;
 
-/// The caller that stands for everybody without a token. No token has this name.
-pub(crate) const ANYBODY: &str = "anonymous";
-
 #[derive(Default)]
 pub(super) struct Waiting {
     /// For the log.
     server: String,
     requests: Mutex<HashMap<u64, Asked>>,
-    users: Mutex<Users>,
+    users: Users,
     /// No answer comes any more.
     over: AtomicBool,
-}
-
-/// Who has ever asked something in this session.
-#[derive(Default)]
-enum Users {
-    #[default]
-    Nobody,
-    One(Arc<str>),
-    /// Or anybody: what is for one of them may be for another.
-    Several,
 }
 
 /// What is asked, as seen from where the answer arrives.
@@ -111,19 +99,9 @@ fn needed(required: &Value) -> Option<Capability> {
     known.into_iter().find_map(|(name, capability)| required.get(name).map(|_| capability))
 }
 
-impl Users {
-    fn note(&mut self, caller: &Arc<str>) {
-        match self {
-            Self::Nobody if **caller != *ANYBODY => *self = Self::One(Arc::clone(caller)),
-            Self::One(known) if known == caller => {}
-            Self::Nobody | Self::One(_) | Self::Several => *self = Self::Several,
-        }
-    }
-}
-
 impl Waiting {
-    pub(super) fn of(server: &str) -> Self {
-        Self { server: server.to_owned(), ..Self::default() }
+    pub(super) fn of(server: &str, users: Users) -> Self {
+        Self { server: server.to_owned(), users, ..Self::default() }
     }
 
     pub(super) fn lock(&self) -> MutexGuard<'_, HashMap<u64, Asked>> {
@@ -136,15 +114,11 @@ impl Waiting {
         let possible = !self.over.load(Ordering::Relaxed);
         if possible {
             if let Some(caller) = &asked.caller {
-                self.users().note(caller);
+                self.users.note(caller);
             }
             requests.insert(id, asked);
         }
         possible
-    }
-
-    fn users(&self) -> MutexGuard<'_, Users> {
-        self.users.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Nobody waits any more.
@@ -186,8 +160,7 @@ impl Waiting {
         };
         let mut data = params.get_mut("data").map(Value::take).unwrap_or_default();
         texts::clean(&mut data);
-        // It may be about what somebody else asked before.
-        if !matches!(came, Came::With(_)) && matches!(*self.users(), Users::Several) {
+        if self.may_be_anothers(came) {
             let said: String = visible(&data.to_string()).chars().take(SAID_MAX).collect();
             tracing::debug!(server = self.server, ?severity, said, "a message for nobody in particular");
             return;
@@ -198,7 +171,7 @@ impl Waiting {
 
     /// Whether there is someone to ask. On stdio nobody said that a server may.
     pub(super) fn question(&self, message: &Message, came: Came) -> bool {
-        if came == Came::Anyhow {
+        if came == Came::Anyhow || self.may_be_anothers(came) {
             return false;
         }
         let id = message.get("id").cloned().unwrap_or_default();
@@ -206,12 +179,24 @@ impl Waiting {
         self.pass_on(came, Word::Question { id, request })
     }
 
+    /// Whether it may be about what somebody else asked before.
+    fn may_be_anothers(&self, came: Came) -> bool {
+        match came {
+            Came::With(_) => false,
+            Came::Anyhow | Came::Alone => self.users.are_several(),
+        }
+    }
+
     /// To whoever asked what it came with; where that cannot be told, to the only one who asks anything.
     fn pass_on(&self, came: Came, word: Word) -> bool {
         let requests = self.lock();
         let asked = match came {
             Came::With(id) => requests.get(&id),
-            Came::Anyhow | Came::Alone => requests.values().next().filter(|_| requests.len() == 1),
+            Came::Anyhow | Came::Alone => {
+                // What we ask ourselves, such as a subscription that stays open, is on nobody's behalf.
+                let mut callers = requests.values().filter(|asked| asked.caller.is_some());
+                callers.next().filter(|_| callers.next().is_none())
+            }
         };
         asked.is_some_and(|asked| asked.words.try_send(word).is_ok())
     }
@@ -223,27 +208,40 @@ mod tests {
     use serde_json::{Value, json};
     use tokio::sync::mpsc;
 
-    use super::{Asked, Waiting, Word};
+    use super::{Asked, Users, Waiting, Word};
     use crate::link::{Came, Message};
 
-    fn said() -> Message {
-        let message = json!({"method": "notifications/message", "params": {"level": "info", "data": "secret"}});
+    fn message(message: Value) -> Message {
         let Value::Object(message) = message else { panic!() };
         message
     }
 
+    fn says(waiting: &Waiting, came: Came) {
+        let said = json!({"method": "notifications/message", "params": {"level": "info", "data": "secret"}});
+        waiting.message(&mut message(said), came);
+    }
+
+    fn asks(waiting: &Waiting, came: Came) {
+        let question = json!({"id": "q", "method": "elicitation/create", "params": {"message": "secret"}});
+        waiting.question(&message(question), came);
+    }
+
+    fn begin(waiting: &Waiting, id: u64, caller: Option<&str>) -> mpsc::Receiver<Word> {
+        let (asked, _, words) = Asked::new(Progress::default(), caller.map(Into::into));
+        assert!(waiting.insert(id, asked));
+        words
+    }
+
     /// Those of these requests that hear what the server says, after they were asked one after the other; each but the last
     /// has its answer by then.
-    fn hear(callers: &[Option<&str>], came: Came) -> bool {
-        let waiting = Waiting::of("toy");
+    fn hear(callers: &[Option<&str>], says: fn(&Waiting, Came), came: Came) -> bool {
+        let waiting = Waiting::of("toy", Users::default());
         let mut last: Option<mpsc::Receiver<Word>> = None;
         for (id, caller) in (1..).zip(callers) {
-            let (asked, _, words) = Asked::new(Progress::default(), caller.map(Into::into));
-            assert!(waiting.insert(id, asked));
+            last = Some(begin(&waiting, id, *caller));
             waiting.lock().retain(|waits, _| *waits == id);
-            last = Some(words);
         }
-        waiting.message(&mut said(), came);
+        says(&waiting, came);
         last.unwrap().try_recv().is_ok()
     }
 
@@ -259,11 +257,39 @@ mod tests {
             (&[Some("anonymous")], false),
             (&[Some("anonymous"), Some("ann")], false),
         ] {
-            for came in [Came::Anyhow, Came::Alone] {
-                assert_eq!(hear(callers, came), heard, "{callers:?}");
-            }
+            assert_eq!(hear(callers, says, Came::Anyhow), heard, "{callers:?}");
+            assert!(!hear(callers, asks, Came::Anyhow), "nobody said that it may");
             let last = u64::try_from(callers.len()).unwrap();
-            assert!(hear(callers, Came::With(last)), "what came with it is its own");
+            for say in [says, asks] {
+                assert_eq!(hear(callers, say, Came::Alone), heard, "{callers:?}");
+                assert!(hear(callers, say, Came::With(last)), "what came with it is its own");
+            }
         }
+    }
+
+    #[test]
+    fn who_used_the_server_before_counts_in_the_next_session() {
+        let users = Users::default();
+        drop(begin(&Waiting::of("toy", users.clone()), 1, Some("ann")));
+        for (caller, heard) in [("ann", true), ("bob", false)] {
+            for say in [says, asks] {
+                let waiting = Waiting::of("toy", users.clone());
+                let mut words = begin(&waiting, 1, Some(caller));
+                say(&waiting, Came::Alone);
+                assert_eq!(words.try_recv().is_ok(), heard, "{caller}");
+            }
+        }
+    }
+
+    /// In the modern era a subscription is always open.
+    #[test]
+    fn what_we_ask_ourselves_keeps_nothing_from_a_caller() {
+        let waiting = Waiting::of("toy", Users::default());
+        let (mut ours, mut first) = (begin(&waiting, 1, None), begin(&waiting, 2, Some("ann")));
+        says(&waiting, Came::Anyhow);
+        assert!(first.try_recv().is_ok() && ours.try_recv().is_err());
+        let mut second = begin(&waiting, 3, Some("ann"));
+        says(&waiting, Came::Anyhow);
+        assert!([&mut ours, &mut first, &mut second].into_iter().all(|words| words.try_recv().is_err()));
     }
 }

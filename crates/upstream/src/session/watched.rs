@@ -15,7 +15,7 @@ use super::{CallFailure, Era, Errand, Inner, Session};
 pub(super) const WATCHED_MAX: usize = 256;
 
 /// For a server to take note of it.
-const NOTE_TIMEOUT: Duration = Duration::from_secs(5);
+pub(super) const NOTE_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// By the server's own names, with the number of those who want to hear of it.
 type Wanted = BTreeMap<String, usize>;

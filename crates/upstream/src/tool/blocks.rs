@@ -42,7 +42,8 @@ pub(crate) fn rebuilt(block: Value) -> Option<Value> {
     Some(rebuilt.into())
 }
 
-fn resource(given: &mut Map<String, Value>) -> Option<Map<String, Value>> {
+/// What a resource holds.
+pub(crate) fn resource(given: &mut Map<String, Value>) -> Option<Map<String, Value>> {
     let mut resource = Map::new();
     put(&mut resource, "uri", Some(uri(given)?));
     put(&mut resource, "mimeType", mime_type(given));
@@ -51,6 +52,22 @@ fn resource(given: &mut Map<String, Value>) -> Option<Map<String, Value>> {
         None => put(&mut resource, "blob", Some(base64(given, "blob")?)),
     }
     Some(resource)
+}
+
+/// An entry of a list, whose texts have these names: made anew, too. What it must have is not looked at.
+pub(crate) fn entry(given: &mut Map<String, Value>, texts: &[&str]) -> Map<String, Value> {
+    let mut entry = Map::new();
+    for key in texts {
+        put(&mut entry, key, words(given, key));
+    }
+    put(&mut entry, "mimeType", mime_type(given));
+    if let Some(size) = given.get("size").and_then(Value::as_u64) {
+        entry.insert("size".to_owned(), size.into());
+    }
+    if let Some(annotations) = given.remove("annotations").and_then(annotations) {
+        entry.insert("annotations".to_owned(), annotations.into());
+    }
+    entry
 }
 
 fn link(given: &mut Map<String, Value>, link: &mut Map<String, Value>) -> Option<()> {

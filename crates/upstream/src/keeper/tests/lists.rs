@@ -9,6 +9,7 @@ use serde_json::json;
 
 use super::{Fleet, ServerReport, ServerSpec, call, caller, fleet, legacy, on_one_thread, ready, report_when, tools};
 use crate::admission::Verdict;
+use crate::keeper::Event;
 use crate::link::toy::{Answer, Asked, Toy};
 use crate::spec::Reach;
 
@@ -76,6 +77,126 @@ fn a_list_that_never_comes_delays_no_other() {
         let report = report_when(&fleet, |report| report.error.is_some() && !fleet.prompts(&caller()).is_empty()).await;
         assert!(report.error.unwrap().starts_with("its resources cannot be listed"));
         assert!(begun.elapsed() < Duration::from_secs(5), "{:?}", begun.elapsed());
+    });
+}
+
+/// Neither changes of the tools nor other rules wait for a list that never comes, nor whoever wants nothing but tools.
+#[test]
+fn a_list_that_never_comes_keeps_no_tool_back() {
+    for silent in ["resources/list", "resources/templates/list", "prompts/list"] {
+        on_one_thread(async move {
+            let listed = Rc::new(Cell::new(0));
+            let times = Rc::clone(&listed);
+            let changed = json!({"jsonrpc": "2.0", "method": "notifications/tools/list_changed"});
+            let toy = Toy::start(0, move |asked| match asked.method.as_str() {
+                "initialize" => welcome(asked),
+                "GET" => Answer::events(std::slice::from_ref(&changed)),
+                "tools/list" => {
+                    times.set(times.get() + 1);
+                    Answer::result(asked, &tools(if times.get() < 2 { "Adds" } else { "Adds more" }))
+                }
+                method if method == silent => Answer::never(),
+                _ => others(asked).or_else(|| legacy(asked, "one")).unwrap(),
+            });
+            let toy = toy.await;
+            let begun = Instant::now();
+            let fleet = fleet(&toy);
+            fleet.settle_tools(Duration::from_secs(20)).await;
+            assert_eq!(fleet.tools().len(), 1, "{silent}");
+            report_when(&fleet, |report| described(report) == "Adds more").await;
+            let reach = Reach::Http { url: toy.url(), headers: [].into() };
+            let mut spec = ServerSpec::new("toy".parse().unwrap(), reach);
+            spec.timeout = Some(Duration::from_secs(9));
+            fleet.replace(vec![spec]);
+            report_when(&fleet, |report| !described(report).is_empty()).await;
+            call(&fleet).await.unwrap();
+            assert!(begun.elapsed() < Duration::from_secs(5), "{silent}: {:?}", begun.elapsed());
+        });
+    }
+}
+
+/// Nor does any other list.
+#[test]
+fn a_change_is_seen_while_another_list_does_not_come() {
+    on_one_thread(async {
+        let listed = Rc::new(Cell::new(0));
+        let times = Rc::clone(&listed);
+        let changed = json!({"jsonrpc": "2.0", "method": "notifications/prompts/list_changed"});
+        let toy = Toy::start(0, move |asked| match asked.method.as_str() {
+            "initialize" => welcome(asked),
+            "resources/list" => Answer::never(),
+            "prompts/list" => {
+                times.set(times.get() + 1);
+                let list = json!({"prompts": vec![json!({"name": "p"}); times.get()]});
+                let answer = json!({"jsonrpc": "2.0", "id": asked.message["id"], "result": list});
+                let news = if times.get() < 2 { vec![changed.clone(), answer] } else { vec![answer] };
+                Answer::events(&news)
+            }
+            _ => others(asked).or_else(|| legacy(asked, "one")).unwrap(),
+        });
+        let toy = toy.await;
+        let begun = Instant::now();
+        let fleet = fleet(&toy);
+        report_when(&fleet, |_| fleet.prompts(&caller()).len() == 2).await;
+        assert!(begun.elapsed() < Duration::from_secs(5), "{:?}", begun.elapsed());
+    });
+}
+
+/// Whoever looks only once is told what cannot be had.
+#[test]
+fn a_server_is_tried_when_each_list_had_an_answer() {
+    for failing in ["resources/list", "resources/templates/list", "prompts/list"] {
+        on_one_thread(async move {
+            let toy = Toy::start(0, move |asked| match asked.method.as_str() {
+                "initialize" => welcome(asked),
+                method if method == failing => {
+                    let late = tokio::time::sleep(Duration::from_millis(300));
+                    Answer::json(500, &json!({"error": "oops"})).after(late)
+                }
+                _ => others(asked).or_else(|| legacy(asked, "one")).unwrap(),
+            });
+            let toy = toy.await;
+            let fleet = fleet(&toy);
+            fleet.settle(Duration::from_secs(20)).await;
+            let error = fleet.reports().remove(0).error;
+            assert!(error.is_some_and(|error| error.contains("cannot be listed")), "{failing}");
+            let all =
+                [fleet.resources(&caller()).len(), fleet.templates(&caller()).len(), fleet.prompts(&caller()).len()];
+            assert_eq!(all.iter().sum::<usize>(), 2, "{failing}");
+        });
+    }
+}
+
+/// What a server tells of resources that nobody watches would take the room of what is watched.
+#[test]
+fn news_of_what_nobody_watches_are_no_news() {
+    on_one_thread(async {
+        let updated =
+            |uri: &str| json!({"jsonrpc": "2.0", "method": "notifications/resources/updated", "params": {"uri": uri}});
+        let toy = Toy::start(0, move |asked| match asked.method.as_str() {
+            "initialize" => welcome(asked),
+            "resources/subscribe" => {
+                let answer = json!({"jsonrpc": "2.0", "id": asked.message["id"], "result": {}});
+                let mut events = vec![updated("toy://b"); 100];
+                events.extend([updated("toy://a"), answer]);
+                Answer::events(&events)
+            }
+            _ => others(asked).or_else(|| legacy(asked, "one")).unwrap(),
+        });
+        let toy = toy.await;
+        let fleet = fleet(&toy);
+        report_when(&fleet, |_| !fleet.resources(&caller()).is_empty()).await;
+        let mut events = fleet.events();
+        let watching = fleet.watch(&caller(), "toy+toy://a").await.unwrap();
+        assert_eq!(fleet.watched(), ["toy+toy://a"]);
+        loop {
+            if let Event::Resource(uri) = events.recv().await.unwrap() {
+                assert_eq!(uri, "toy+toy://a");
+                break;
+            }
+        }
+        drop(watching);
+        assert_eq!(fleet.watched(), [""; 0]);
     });
 }
 

@@ -13,6 +13,8 @@ use super::Shared;
 const PATIENCE: Duration = Duration::from_secs(5);
 
 const METHOD_NOT_FOUND: i64 = -32601;
+/// No code of the protocol, but the SDKs' own.
+const SESSION_NOT_FOUND: i64 = -32001;
 
 impl Shared {
     /// What an answer with this status says about the session that its request named.
@@ -23,9 +25,11 @@ impl Shared {
         };
         match (status, code) {
             // The protocol's own status for it; some say with it that there is no such method.
-            (StatusCode::NOT_FOUND, code) => code != Some(Some(METHOD_NOT_FOUND)),
-            // Many say it so, but also many other things.
-            (StatusCode::BAD_REQUEST, None) => self.knows_no_ping().await,
+            (StatusCode::NOT_FOUND, None | Some(Some(SESSION_NOT_FOUND))) => true,
+            (StatusCode::NOT_FOUND, Some(Some(METHOD_NOT_FOUND))) => false,
+            // That there is no such thing as it names, say; but some find another number for the session. And many say it
+            // with the other status, but also many other things.
+            (StatusCode::NOT_FOUND, Some(_)) | (StatusCode::BAD_REQUEST, None) => self.knows_no_ping().await,
             _ => false,
         }
     }
