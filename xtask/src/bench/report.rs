@@ -106,6 +106,10 @@ impl Server {
         worst(self.levels.iter().map(|level| level.rps_ratio), f64::min)
     }
 
+    pub(super) fn rps_ratio(&self, callers: u32) -> f64 {
+        self.level(callers).map_or(f64::NAN, |level| level.rps_ratio)
+    }
+
     pub(super) fn rps(&self, callers: u32) -> f64 {
         self.level(callers).map_or(f64::NAN, |level| level.rps)
     }

@@ -10,16 +10,20 @@ fn of_others_schemas_the_model_sees_what_it_needs_and_texts_between_marks() {
         "examples": ["OBEY"], "default": "OBEY", "x-note": "OBEY", "format": "OBEY me", "contentMediaType": "OBEY",
         "example": "OBEY", "instructions": {"description": "OBEY"}, "$schema": "https://obey.example", "deprecated": true,
     });
-    let with_words = |mut schema: Value| {
-        let members = schema.as_object_mut().unwrap();
-        members.extend(words.as_object().unwrap().clone());
-        members.insert("description".to_owned(), "Say why".into());
-        schema
+    let with_words = |schema: Value| -> Value {
+        let members = schema.as_object().unwrap().iter().chain(words.as_object().unwrap());
+        let members = members.map(|(name, member)| (name.clone(), member.clone()));
+        members.chain([("description".to_owned(), "Say why".into())]).collect()
     };
     let described = |mut schema: Value| {
         schema["description"] = marked("Say why").into();
         schema
     };
+    // Not made inside of the tables: with such calls in nested `json!`, rustc 1.95 lays a map over another one.
+    let (any, least, long) =
+        (with_words(json!({})), with_words(json!({"minimum": 1})), with_words(json!({"maxLength": 3})));
+    let (described_any, described_least, described_long) =
+        (described(json!({})), described(json!({"minimum": 1})), described(json!({"maxLength": 3})));
     for (schema, shown) in [
         (with_words(json!({"type": "object"})), described(json!({"type": "object"}))),
         (
@@ -32,12 +36,12 @@ fn of_others_schemas_the_model_sees_what_it_needs_and_texts_between_marks() {
             json!({"properties": {"default": described(json!({"const": 1})), "examples": true, "x-y": {"title": marked("T")}}, "required": ["default"]}),
         ),
         (
-            json!({"items": [with_words(json!({"minimum": 1}))], "anyOf": [{"not": with_words(json!({}))}], "additionalProperties": false}),
-            json!({"items": [described(json!({"minimum": 1}))], "anyOf": [{"not": described(json!({}))}], "additionalProperties": false}),
+            json!({"items": [least], "anyOf": [{"not": any}], "additionalProperties": false}),
+            json!({"items": [described_least], "anyOf": [{"not": described_any}], "additionalProperties": false}),
         ),
         (
-            json!({"$ref": "#/$defs/a", "$defs": {"a": with_words(json!({"maxLength": 3}))}, "dependencies": {"a": ["b"], "c": with_words(json!({}))}}),
-            json!({"$ref": "#/$defs/a", "$defs": {"a": described(json!({"maxLength": 3}))}, "dependencies": {"a": ["b"], "c": described(json!({}))}}),
+            json!({"$ref": "#/$defs/a", "$defs": {"a": long}, "dependencies": {"a": ["b"], "c": any}}),
+            json!({"$ref": "#/$defs/a", "$defs": {"a": described_long}, "dependencies": {"a": ["b"], "c": described_any}}),
         ),
         (json!({"default": 5, "format": "date-time"}), json!({"default": 5, "format": "date-time"})),
         (json!({"default": ["OBEY"]}), json!({})),
