@@ -3,8 +3,8 @@
 //! Both get the handshake of the older protocol, the only one the reference knows, and both have to send the file
 //! twice, as text and as structured content. Countersign keeps its log and its audit log, as it is shipped.
 //!
-//! What is wanted is wanted of one caller. Of sixteen, the pipe and the load generator have most of the time: the server
-//! with a ready-made answer shows how much.
+//! What is wanted is wanted of one caller, as the figures of the reference that it goes back to are. What becomes of it with
+//! sixteen is shown beside it.
 
 use std::fs;
 use std::path::Path;
