@@ -170,7 +170,8 @@ fn asks_about(reading: &Reading<'_>, deeds: Deeds, leave: Leave) -> bool {
     !asked_for && (asked_about || only_asks)
 }
 
-static LOOKS_BACK: Pattern = Pattern::new(r"^ (?:was|were|did|has|had|have (?:[^, ]+ )*?been|why|who|when) ");
+static LOOKS_BACK: Pattern =
+    Pattern::new(r"^ (?:was|were|did|has|had|have (?:[^, ]+ )*?been|why|who|when|how (?:does|did|is|are)) ");
 
 /// A sentence that begins like a question and is no request.
 static LOOKS: Pattern = Pattern::new(concat!(

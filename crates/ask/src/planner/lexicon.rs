@@ -25,6 +25,10 @@ pub(super) static NEGATIONS: Words = LazyLock::new(|| list("negation").collect()
 pub(super) static BORDERS: Words =
     LazyLock::new(|| list("border").chain(STOP.iter().copied()).chain(OPENERS.iter().copied()).collect());
 pub(super) static GLUE: Words = LazyLock::new(|| list("glue").collect());
+/// They stand for what is not said.
+pub(super) static VAGUE: Words = LazyLock::new(|| list("vague").collect());
+/// Written in capitals for their weight, and no names.
+pub(super) static EMPHASIS: Words = LazyLock::new(|| list("emphasis").collect());
 pub(super) static LIMITS: Words = LazyLock::new(|| list("limit").collect());
 pub(super) static LIMITED: Words = LazyLock::new(|| list("limited").collect());
 pub(super) static ASKING: Words = LazyLock::new(|| list("asking").collect());

@@ -143,6 +143,11 @@ impl Ranked<'_> {
         if renames && !done.has(Deed::Update) && !done.is_empty() && !says_verb {
             return true;
         }
+        // What is posted somewhere is not fetched from there.
+        let posts = wording.request.is_sure() && wording.request.verb.as_deref() == Some("post");
+        if posts && !done.is_empty() && done.changing().is_empty() && !says_verb {
+            return true;
+        }
         let others = [Deed::Read, Deed::Search, Deed::Create, Deed::Update, Deed::Complete];
         asked.has(Deed::Delete)
             && !asked.meets(done)

@@ -14,6 +14,12 @@ use super::words::{is_participle, overlap, stem};
 /// Verbs that are things where a name follows.
 const NAMED: [&str; 3] = ["commit", "branch", "tag"];
 
+/// "go" is a verb in front of them, and politeness elsewhere.
+const GOING: [&str; 4] = ["back", "to", "onto", "over"];
+
+/// What is run to find something.
+const EXPRESSIONS: [&str; 5] = ["regex", "regexp", "pattern", "expression", "grep"];
+
 /// Words of an object that are looked at.
 const OBJECT_MAX: usize = 4;
 
@@ -57,11 +63,15 @@ impl Request {
         }
         let clauses = clauses(words, spans);
         let mut best: Option<Self> = None;
+        let mut is_duty = false;
+        let notes = |found: &Self| found.certainty == Certainty::Asked && found.deeds.has(Deed::Create);
         for (number, Clause { words, place, is_label }) in clauses.iter().enumerate() {
             let noted = || if *is_label { noted(words) } else { None };
             if let Some(found) = of_clause(words, number == 0).or_else(noted)
-                && best.as_ref().is_none_or(|best| found.certainty > best.certainty)
+                && (best.as_ref().is_none_or(|best| found.certainty > best.certainty)
+                    || is_duty && notes(&found) && !words.contains(&VALUE))
             {
+                is_duty = found.certainty == Certainty::Asked && has_duty(words);
                 best = Some(Self { place: place.clone(), ..found });
             }
             // "new best practice: …": what follows is what is to be written, whatever it asks for.
@@ -95,6 +105,12 @@ fn noted(words: &[&str]) -> Option<Request> {
     }
     let is_one = before.last().is_some_and(|word| ["a", "an", "another", "new"].contains(word));
     is_one.then(|| Request::new(Deed::Create.into(), Certainty::Asked, None).upon(&[object]))
+}
+
+/// "I must call Bob, make a task of it": what is to be done by whoever asks.
+fn has_duty(words: &[&str]) -> bool {
+    let (mine, must) = (["i", "we"], ["must", "have", "should", "gotta", "need"]);
+    words.first().is_some_and(|word| mine.contains(word)) && words.get(1).is_some_and(|word| must.contains(word))
 }
 
 /// What a note begins with: "todo: …" is to be written down, whatever it says.
@@ -155,7 +171,8 @@ fn is_value(word: &Word, spans: &[Span]) -> bool {
 }
 
 fn of_clause(words: &[&str], is_first: bool) -> Option<Request> {
-    let polite = words.iter().take_while(|word| POLITE.contains(**word)).count();
+    let goes = |at: usize| words[at] == "go" && words.get(at + 1).is_some_and(|next| GOING.contains(next));
+    let polite = (0..words.len()).take_while(|at| POLITE.contains(words[*at]) && !goes(*at)).count();
     let rest = &words[polite..];
     let first = *rest.first()?;
     let bare = first.split(['\'', '\u{2019}']).next().unwrap_or(first);
@@ -165,6 +182,9 @@ fn of_clause(words: &[&str], is_first: bool) -> Option<Request> {
     // "run the tests", but not "run a search".
     let is_run = words[..polite].contains(&"run") && !words[..polite].contains(&"git");
     let does_else = |word: &&str| is_verb(word) && !Deed::of(word).is_only(Deed::Operate);
+    if is_run && rest.iter().take(4).any(|word| EXPRESSIONS.contains(word)) {
+        return Some(Request::new(Deed::Search.into(), Certainty::Asked, Some("search")).upon(rest));
+    }
     if is_run && !rest.iter().take(4).any(does_else) {
         return Some(Request::new(Deed::Operate.into(), Certainty::Asked, Some("run")).upon(rest));
     }
@@ -318,13 +338,17 @@ fn anywhere(clauses: &[Clause<'_>]) -> Request {
         is_participle(words[at]) && before.is_none() || is_noun || follows(&["is", "are", "was", "were", "been", "be"])
     };
     let is_named = |at: usize| NAMED.contains(&words[at]) && words.get(at + 1) == Some(&VALUE);
-    let is_request =
-        |at: &usize| (is_verb(words[*at]) || is_participle(words[*at])) && !describes(*at) && !is_named(*at);
+    // "commit history".
+    let is_compound = |at: usize| words.get(at + 1).is_some_and(|next| COMPOUNDS.contains(*next));
+    let is_request = |at: &usize| {
+        !is_compound(*at) && (is_verb(words[*at]) || is_participle(words[*at])) && !describes(*at) && !is_named(*at)
+    };
     let verb = (0..words.len()).filter(is_request).find(|at| !Deed::of(words[*at]).is_empty());
     let deeds = verb.map(|at| Deed::of(words[at]));
     let is_noun = words.first().is_some_and(|first| {
         let is_plural = first.len() > 3 && first.ends_with('s') && !is_verb(first);
         is_plural
+            || is_compound(0)
             || ADJECTIVES.contains(*first)
             || DETERMINERS.contains(first)
             || is_participle(first)

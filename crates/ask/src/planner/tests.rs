@@ -60,6 +60,11 @@ fn what_is_asked_for() {
         ("Ada gets another remark", "Create"),
         ("pls ad a task: call mom", "Create"),
         ("\"Call mom\" - task, please", "Create"),
+        ("I must call mom, note that down", "Create"),
+        ("commit history of /srv/app", "Read"),
+        ("gimme the list", "Read"),
+        ("go back to main", "Update"),
+        ("run the regex a+ over it", "Search"),
     ] {
         let request = Question::new(question).request;
         let deed = Deed::ALL.iter().find(|deed| request.deeds.is_only(**deed));
@@ -103,6 +108,10 @@ fn phrases_have_plain_words() {
         ("is the repo clean?", "working tree status"),
         ("if it's 5 pm in oslo, what is it in rome?", "convert time between timezones"),
         ("the last three commits", "commit logs"),
+        ("commit history of /srv/app", "commit logs"),
+        ("the state of the repo", "working tree status"),
+        ("continue on the existing branch x", "switches branches"),
+        ("how does it differ from main?", "differences between branches or commits"),
     ] {
         assert!(plain_words_for(question).any(|found| found == plain), "{question}");
     }
@@ -146,6 +155,12 @@ async fn nothing_is_called_that_does_not_fit() {
     let nobody = Planner::new(Vec::new(), Arc::new(Words)).await.unwrap();
     let Plan { choice, candidates } = nobody.plan("anything", date(2026, 11, 16)).await.unwrap();
     assert_eq!((choice, candidates), (Choice::Nothing { why: "There is no tool to choose from.".to_owned() }, vec![]));
+}
+
+#[tokio::test]
+async fn what_is_to_be_posted_is_not_fetched() {
+    let choice = plan("post {\"a\": 1} to https://example.org/a").await.choice;
+    assert!(!matches!(&choice, Choice::Call { tool, .. } if tool == "web__fetch"), "{choice:?}");
 }
 
 #[tokio::test]

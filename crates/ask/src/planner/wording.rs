@@ -60,7 +60,7 @@ impl Wording {
         let commit = names_commit(question).then_some("commit");
         let plain: Vec<&str> = plain_words_for(asked).chain(symbol).chain(commit).collect();
         let with_plain = |text: String| if plain.is_empty() { text } else { format!("{text} ({})", plain.join(", ")) };
-        let of_project = with_plain(of_project(text));
+        let of_project = with_plain(of_project(without_denied(text)));
         let words: Vec<String> = parts(&question.text)
             .into_iter()
             .filter(|word| !STOP.contains(word.as_str()) && !word.chars().all(|c| c.is_ascii_digit()))
@@ -297,7 +297,15 @@ fn lexical(question: &Question) -> String {
     if let Some(verb) = verb {
         kept.replace_range(verb, "");
     }
-    of_project(&kept)
+    of_project(without_denied(&kept))
+}
+
+/// Without an end that says what is not wanted: "… Names only, no diff."
+fn without_denied(text: &str) -> &str {
+    static DENIED: Pattern = Pattern::new(
+        r"(?i)[,.;?!(]\s*(?:but )?(?:no|without) (?:any |the )?[\w-]+(?: (?:stuff|please|needed|required))?[.!)]*$",
+    );
+    DENIED.find(text).map_or(text, |denied| &text[..denied.start()])
 }
 
 /// What is added to a thing or taken from it changes it.

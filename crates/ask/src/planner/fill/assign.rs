@@ -38,6 +38,25 @@ const DENIAL: [&str; 4] = ["not", "no", "without", "exclud"];
 /// Verbs that deny.
 const LACKING: [&str; 8] = ["lack", "lacks", "lacking", "miss", "misses", "missing", "cannot", "isn't"];
 
+/// They describe something without a name: "another branch", "the newest commit".
+const NAMELESS: [&str; 15] = [
+    "current",
+    "existing",
+    "whole",
+    "entire",
+    "given",
+    "particular",
+    "specific",
+    "certain",
+    "another",
+    "other",
+    "different",
+    "newest",
+    "latest",
+    "previous",
+    "same",
+];
+
 /// A value that may become an argument.
 struct Candidate<'a> {
     span: Cow<'a, Span>,
@@ -86,7 +105,14 @@ impl<'a> Filler<'a> {
             |span: Cow<'a, Span>| Candidate { context: question.context(&span.range, Values::Skipped), span };
         let chunks = chunks(question, &self.tool.vocabulary).into_iter();
         let chunks = chunks.filter(|chunk| !overlaps_any(&chunk.range, &self.switched));
-        let values = self.free.iter().map(|span| Cow::Borrowed(*span));
+        // `git diff` in quotation marks is the tool.
+        let is_command = |span: &Span| {
+            let stems = stems(&span.text, StopWords::Kept);
+            span.found == Found::Quoted
+                && stems.len() > 1
+                && stems.iter().all(|stem| self.tool.name_stems.contains(stem))
+        };
+        let values = self.free.iter().filter(|span| !is_command(span)).map(|span| Cow::Borrowed(*span));
         let candidates: Vec<Candidate<'a>> = values.chain(chunks.map(Cow::Owned)).map(candidate).collect();
         let is_open =
             |each: &&Parameter| each.is_number() || each.is_text() && each.choices.is_empty() && !each.is_closed;
@@ -119,6 +145,10 @@ impl<'a> Filler<'a> {
             let own = stem(&span.text.to_lowercase());
             let are_several = span.text.ends_with('s') && fresh == 0.0 && self.tool.objects.contains(&own);
             if are_several && parameter.kind == Kind::Any {
+                return;
+            }
+            // "the knowledge graph" is what the tool is about, and no name in it.
+            if fresh == 0.0 && parameter.kind == Kind::Name && span.text.contains(' ') {
                 return;
             }
             if parameter.kind == Kind::Text || parameter.kind == Kind::Term && (fresh == 0.0 || asks()) {
@@ -166,7 +196,7 @@ impl Table<'_> {
             };
             if chance
                 || self.is_verb(span)
-                || names_none(&span.text)
+                || names_none(parameter, &span.text)
                 || only_names(parameter, &span.text)
                 || names_other()
             {
@@ -342,9 +372,11 @@ fn only_names(parameter: &Parameter, text: &str) -> bool {
     stems(text, StopWords::Kept).iter().all(|stem| parameter.name_set.contains(stem))
 }
 
-/// "the current one" names none.
-fn names_none(text: &str) -> bool {
-    ["current", "existing", "whole", "entire", "given", "particular", "specific", "certain"].contains(&text)
+/// "the current one" names none, and neither does "another branch" for `branch`.
+fn names_none(parameter: &Parameter, text: &str) -> bool {
+    let is_own = |word: &str| word == "one" || parameter.name_set.contains(&stem(word));
+    let mut words = text.split(' ').filter(|word| !is_own(word)).peekable();
+    words.peek().is_some() && words.all(|word| NAMELESS.contains(&word))
 }
 
 /// Not a number, a date or a structure: the same text twice is the same value.

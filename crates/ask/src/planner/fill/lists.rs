@@ -35,7 +35,7 @@ impl<'a> Filler<'a> {
 
     pub(super) fn other_lists(&mut self) {
         for parameter in self.open().into_iter().filter(|each| each.of == Type::Array) {
-            if let Some((values, places)) = self.list(parameter) {
+            if let Some((values, places)) = self.list(parameter).or_else(|| self.behind_colon(parameter)) {
                 self.set(parameter, values.into(), Evidence::LIST);
                 self.used.extend(places);
             }
@@ -120,6 +120,15 @@ impl<'a> Filler<'a> {
             .first()
             .map_or(0.0, |first| self.question.context(&first.range, Values::Skipped).speaks_of(parameter, first));
         nearby + 0.8 * to_f64(run.len().min(4))
+    }
+
+    /// "a new remark on Ada: likes tea", for a list of texts.
+    fn behind_colon(&self, parameter: &Parameter) -> Option<Items> {
+        static COLON: Pattern = Pattern::new(r":\s+(\S[^:]*?)[.!]?$");
+        let takes = parameter.required && parameter.kind == Kind::Text && parameter.items == Type::String;
+        let text = COLON.captures(&self.question.text).filter(|_| takes && self.question.quoted.is_empty())?.get(1)?;
+        let is_free = !overlaps_any(&text.range(), &self.used);
+        is_free.then(|| (vec![text.as_str().into()], vec![text.range()]))
     }
 
     /// "ingredients: flour, milk and two eggs".

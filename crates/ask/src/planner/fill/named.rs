@@ -11,7 +11,7 @@ use crate::planner::lexicon::{self, LIMITING, STOP};
 use crate::planner::parameter::{Kind, Parameter, Type};
 use crate::planner::pattern::Pattern;
 use crate::planner::question::Question;
-use crate::planner::span::{QUOTES, bracketed, literal, number_in, to_json, whole};
+use crate::planner::span::{QUOTES, Span, bracketed, literal, number_in, quoted, to_json, whole};
 use crate::planner::words::{StopWords, as_key, find_whole, split_identifier, stems};
 
 /// A parameter's name in the question, and where its value begins.
@@ -215,8 +215,9 @@ fn end_of_value(question: &Question, mention: &Mention<'_>, limit: usize) -> usi
     {
         return end;
     }
-    if let Some(quoted) = question.quoted.iter().find(|quoted| quoted.range.start == start) {
-        return quoted.range.end;
+    if let Some(at) = question.quoted.iter().position(|quoted| quoted.range.start == start) {
+        let several = if mention.parameter.of == Type::Array { question.quoted.len() } else { at + 1 };
+        return end_of_run(question, &question.quoted[at..several]);
     }
     let value = &text[start..limit];
     let until = |pattern: &Pattern| pattern.find(value).map(|found| start + found.start());
@@ -232,13 +233,26 @@ fn end_of_value(question: &Question, mention: &Mention<'_>, limit: usize) -> usi
     }
 }
 
+/// Of the first quoted value and those that are joined to it.
+fn end_of_run(question: &Question, quoted: &[Span]) -> usize {
+    static JOINED: Pattern = Pattern::new(r"^\s*(?:,\s*and|,|and|&)\s*$");
+    let mut end = quoted.first().map_or(0, |first| first.range.end);
+    for next in quoted.iter().skip(1) {
+        if !JOINED.is_match(&question.text[end..next.range.start]) {
+            break;
+        }
+        end = next.range.end;
+    }
+    end
+}
+
 /// The text as the parameter's type wants it.
 fn coerce(parameter: &Parameter, text: &str) -> Option<Value> {
     let inner = QUOTES.iter().find_map(|&(open, close)| text.strip_prefix(open)?.strip_suffix(close));
     let bare = inner.unwrap_or(text);
     match parameter.of {
-        Type::Object => literal(text),
-        Type::Array => literal(text).or_else(|| Some(list(parameter, bare))),
+        Type::Object => literal(text).filter(Value::is_object),
+        Type::Array => literal(text).filter(Value::is_array).or_else(|| Some(list(parameter, text))),
         Type::Boolean => match bare.to_lowercase().trim_end_matches(['.', ',']) {
             "true" | "yes" | "on" | "1" | "y" => Some(true.into()),
             "false" | "no" | "off" | "0" | "n" => Some(false.into()),
@@ -268,6 +282,10 @@ fn list(parameter: &Parameter, text: &str) -> Value {
         Type::Integer | Type::Number => number(parameter.items, item).unwrap_or_else(|| item.into()),
         Type::String | Type::Boolean | Type::Array | Type::Object | Type::Other => item.into(),
     };
+    let marked = quoted(text);
+    if text.starts_with(|c| QUOTES.iter().any(|(open, _)| *open == c)) && !marked.is_empty() {
+        return marked.iter().map(|span| item(&span.text)).collect();
+    }
     let items = BETWEEN.split(text).map(|item| item.trim().trim_matches(['"', '\''])).filter(|item| !item.is_empty());
     items.map(item).collect()
 }

@@ -36,13 +36,23 @@ impl Context<'_> {
         let limits: Vec<&str> = LIMITS.iter().copied().collect();
         let limited: Vec<&str> = LIMITED.iter().copied().collect();
         if !parameter.is_called(&["min", "minimum"])
-            && (within(&self.left, 2, &limits) || within(&self.right, 2, &limits))
+            && (within(&self.left, 2, &limits) || within(&self.right, 2, &limits) || self.is_per_page())
         {
             2.0
         } else if within(&self.right, 1, &limited) || self.counts() && !parameter.is_called(&["min", "minimum"]) {
             1.5
         } else {
             0.0
+        }
+    }
+
+    /// "50 per page", "20 at a time".
+    fn is_per_page(&self) -> bool {
+        let mut behind = self.right.iter().map(|(_, word)| word.lower.as_str());
+        match behind.next() {
+            Some("per" | "a" | "each") => behind.next().is_some_and(|word| ["page", "request", "call"].contains(&word)),
+            Some("at") => behind.next() == Some("a") && behind.next() == Some("time"),
+            Some(_) | None => false,
         }
     }
 

@@ -5,6 +5,7 @@ use jiff::{Span as Days, ToSpan as _};
 use regex::Captures;
 use serde_json::Value;
 
+use super::expression::as_regex;
 use crate::planner::lexicon::land_of;
 use crate::planner::parameter::{Kind, Parameter, Type};
 use crate::planner::pattern::Pattern;
@@ -38,14 +39,11 @@ pub(super) fn render(parameter: &Parameter, span: &Span, question: &Question, to
         Found::Path if parameter.kind == Kind::Url => format!("https://{}", span.text),
         Found::Name if matches!(parameter.kind, Kind::Place | Kind::Any) => place(parameter, span, question),
         Found::Chunk { .. } => without_own_name(parameter, &span.text),
+        Found::Quoted | Found::Code | Found::Identifier | Found::Path => as_regex(parameter, span, question),
         Found::Json(_)
-        | Found::Quoted
         | Found::Url
         | Found::Email
         | Found::Month { .. }
-        | Found::Path
-        | Found::Identifier
-        | Found::Code
         | Found::Currency
         | Found::Unit
         | Found::Zone

@@ -4,12 +4,15 @@ use std::ops::Range;
 
 use super::{Evidence, Filler};
 use crate::planner::deed::Deed;
-use crate::planner::lexicon::{self, ADJECTIVES, GLUE, LIMITING, LIMITS, OPENERS, has_synonym};
+use crate::planner::lexicon::{self, ADJECTIVES, BORDERS, GLUE, LIMITING, LIMITS, OPENERS, VAGUE, has_synonym};
 use crate::planner::parameter::{Kind, Parameter};
 use crate::planner::pattern::Pattern;
 use crate::planner::question::{Question, Word};
 use crate::planner::span::{Found, Span};
 use crate::planner::words::{Stems, find_whole, overlap, plain_words, stem};
+
+/// "… that mention X": X is looked for.
+const HOLDING: [&str; 6] = ["mention", "mentions", "contain", "contains", "match", "matches"];
 
 /// Stands for a value that was taken out.
 const TAKEN: char = '\0';
@@ -86,6 +89,7 @@ impl Filler<'_> {
             || ADJECTIVES.contains(word)
             || LIMITS.contains(word)
             || lexicon::number(word).is_some()
+            || VAGUE.contains(word)
             || OPENERS.contains(word) && at == 0
             || self.tool.vocabulary.contains(&own)
             || parameter.name_set.contains(&own)
@@ -121,7 +125,12 @@ impl Filler<'_> {
             .filter(|each| each.name != parameter.name)
             .flat_map(|each| each.name_set.iter().cloned())
             .collect();
-        let text = without_idle_clauses(&text, &(&own | &others));
+        let choices = self.shape.parameters.iter().flat_map(|each| &each.choices);
+        let choices: Stems = choices.flat_map(|choice| choice.stems.iter().cloned()).collect();
+        let own_and_others = &own | &others;
+        let is_query = parameter.is_called(&["query", "search", "question", "term"]);
+        let text = if is_query { without_instruction(&text, &(&own_and_others | &choices)) } else { &text };
+        let text = without_idle_clauses(text, &own_and_others);
         let text = without_place(&text, &own);
         let words: Vec<&str> = text.split(TAKEN).map(str::trim).filter(|part| !part.is_empty()).collect();
         let text = words.join(" ");
@@ -224,6 +233,7 @@ fn without_request<'t>(text: &'t str, own: &Stems) -> &'t str {
         if named
             && ["to", "that", "for", "about", "saying"].contains(&word.as_str())
             && (Deed::is_verb(next) || word == "that" || word == "saying")
+            && !HOLDING.contains(&next)
         {
             return words.get(at + 1).map_or(text, |(start, _)| &text[*start..]);
         }
@@ -247,6 +257,26 @@ fn without_place<'t>(text: &'t str, own: &Stems) -> &'t str {
     };
     let start = place.get(0).map_or(text.len(), |place| place.start());
     if plain_words(&place[1]).iter().all(is_own) { &text[..start] } else { text }
+}
+
+/// Without a last sentence that only says how to look: "… Look through the recorded decisions only."
+fn without_instruction<'t>(text: &'t str, own: &Stems) -> &'t str {
+    static LAST: Pattern = Pattern::new(r"[.?!]\s+([A-Za-z][^.?!]*)[.!]?$");
+    let Some(last) = LAST.captures(text) else { return text };
+    let words = plain_words(&last[1]);
+    let deeds = |word: &str| Deed::of(word);
+    let orders = words.first().is_some_and(|first| {
+        ["only", "just"].contains(&first.as_str()) || deeds(first).has(Deed::Read) || deeds(first).has(Deed::Search)
+    });
+    let is_idle = |word: &String| {
+        BORDERS.contains(word.as_str())
+            || ADJECTIVES.contains(word.as_str())
+            || GLUE.contains(word.as_str())
+            || own.contains(&stem(word))
+            || !deeds(word).is_empty()
+    };
+    let start = last.get(0).map_or(text.len(), |last| last.start());
+    if orders && words.iter().all(is_idle) { &text[..=start] } else { text }
 }
 
 /// Without clauses at either end that hold nothing but these stems, glue and taken values.

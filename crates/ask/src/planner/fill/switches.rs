@@ -4,18 +4,26 @@ use super::{Evidence, Filler};
 use crate::planner::bm25::to_f64;
 use crate::planner::lexicon::{NEGATIONS, STOP, SWITCHING, has_synonym, synonyms};
 use crate::planner::parameter::{Kind, Parameter, Type};
+use crate::planner::pattern::Pattern;
 use crate::planner::question::{Values, Word};
 use crate::planner::span::{Found, Span, zones};
-use crate::planner::words::{Stems, as_key, stem};
+use crate::planner::words::{Stems, as_key, is_misspelt, stem};
 
 /// Words in front of a switch among which a negation is looked for.
 const NEGATED_WITHIN: usize = 3;
+/// A word beyond this is meant though a letter of it is wrong.
+const LONG: usize = 7;
+
+/// "what it requires", "the files it imports".
+static REQUIRED: Pattern =
+    Pattern::new(r"\b(?:it|they|that) (?:directly )?(?:requires?|depends? (?:up)?on|relies on|pulls in)\b");
 
 impl Filler<'_> {
     /// A switch is set when all telling words of its name are said.
     pub(super) fn switches(&mut self) {
         let joined = self.question.words.iter().map(|word| stem(&word.lower.replace('-', "")));
-        let said: Stems = self.question.stems.iter().cloned().chain(joined).collect();
+        let required = REQUIRED.is_match(&self.question.lower).then(|| stem("dependencies"));
+        let said: Stems = self.question.stems.iter().cloned().chain(joined).chain(required).collect();
         for parameter in self.open() {
             if parameter.of != Type::Boolean && !parameter.is_switch_in_words() {
                 continue;
@@ -82,7 +90,11 @@ fn telling(parameter: &Parameter) -> Vec<&String> {
 }
 
 fn is_said(word: &str, said: &Stems) -> bool {
-    said.contains(word) || has_synonym(word, said) || said.iter().any(|other| alike(word, other))
+    let is_misspelt = |synonym: &String| synonym.len() > LONG && said.iter().any(|other| is_misspelt(other, synonym));
+    said.contains(word)
+        || has_synonym(word, said)
+        || said.iter().any(|other| alike(word, other))
+        || synonyms(word).any(is_misspelt)
 }
 
 fn means(word: &Word, stem: &str) -> bool {

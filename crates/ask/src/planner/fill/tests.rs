@@ -62,6 +62,23 @@ fn values_of_all_kinds() {
         ("pattern: string", "lines that match \\w+Controller, case-sensitively", json!("\\w+Controller")),
         ("query: string", "hunt for the term budget", json!("budget")),
         ("query: string", "something is about tea - search for it", json!("tea")),
+        ("query: string", "is there a query that mentions tea?", json!("tea")),
+        ("query: string", "why is tea hot? Look through the query list only.", json!("why is tea hot")),
+        ("limit: integer", "50 per page, after 150", json!(50)),
+        ("revision: string, a commit", "show the newest commit in full", json!("HEAD")),
+        ("revision: string, a commit", "show the commit deadbeef", json!("deadbeef")),
+        ("target: string, commits to compare", "diff between main and release/2.1", json!("main..release/2.1")),
+        ("target: string, commits to compare", "what changed from v0.9.0 to v0.10.0?", json!("v0.9.0..v0.10.0")),
+        ("target: string, commits to compare", "compare commits 3fa9c1e and b07d225", json!("3fa9c1e..b07d225")),
+        ("target: string, commits to compare", "compare it with v0.9.0", json!("v0.9.0")),
+        ("pattern: string, a regex", "find the literal text FIXME(ana)", json!("FIXME\\(ana\\)")),
+        ("pattern: string, a regex", "what calls `set_timeout(`?", json!("set_timeout\\(")),
+        ("pattern: string, a regex", "search for `fn \\w+\\(`", json!("fn \\w+\\(")),
+        ("pattern: string, a regex", "search for 10\\.0\\.\\d+", json!("10\\.0\\.\\d+")),
+        ("pattern: string, a regex", "lines beginning with 'export default'", json!("^export default")),
+        ("pattern: string, a regex", "lines that end in \"-- TODO\"", json!("-- TODO$")),
+        ("pattern: string", "find the literal text FIXME(ana)", json!("FIXME(ana)")),
+        ("file_pattern: glob string", "look at the tsx files", json!("**/*.tsx")),
     ] {
         let (name, _) = parameter.split_once(": ").unwrap();
         let schema = json!({"properties": {name: described(parameter)}, "required": [name]});
@@ -83,6 +100,8 @@ fn values_by_name() {
         ("log --max-count 7", json!({"max_count": 7})),
         ("new one, title: Buy milk, and bread", json!({"title": "Buy milk, and bread"})),
         ("force: yes", json!({"force": true})),
+        ("labels: \"a b\" and \"c\"", json!({"labels": ["a b", "c"]})),
+        ("labels: \"a b\"", json!({"labels": ["a b"]})),
         ("labels=[\"a\", \"b\"]", json!({"labels": ["a", "b"]})),
         ("change the title of number 2 to Buy oat milk.", json!({"title": "Buy oat milk"})),
         ("rename number 2 to Buy oat milk instead", json!({"title": "Buy oat milk"})),
@@ -103,6 +122,7 @@ fn enumerations_and_switches() {
             "days": {"type": "array", "items": {"type": "string", "enum": ["Monday", "Tuesday", "Friday"]}},
             "service": {"type": "integer", "description": "1 represents cleaning, 2 for ironing."},
             "include_drafts": {"type": "boolean"},
+            "include_deps": {"type": "boolean"},
             "mode": {"type": "string", "description": "Either 'fast' or 'thorough'."},
         },
         "required": [],
@@ -118,6 +138,8 @@ fn enumerations_and_switches() {
         ("look -t", json!({"mode": "thorough"})),
         ("both pending and completed ones", json!({"status": "all"})),
         ("leave the drafts out", json!({"include_drafts": false})),
+        ("plus its direct dependancies", json!({"include_deps": true})),
+        ("and pull in what it requires", json!({"include_deps": true})),
     ] {
         let arguments = Value::from(filled(&schema, question).arguments);
         let mut given = arguments.clone();
@@ -178,6 +200,12 @@ fn several_values_find_their_parameters() {
             "a branch T-104 based on release/5.1",
             json!({"branch": "T-104", "base": "release/5.1"}),
         ),
+        (
+            json!({"properties": {"entityName": text, "contents": {"type": "array", "items": text}},
+                   "required": ["entityName", "contents"]}),
+            "a new observation on node Oslo office: has 40 desks",
+            json!({"entityName": "Oslo office", "contents": ["has 40 desks"]}),
+        ),
     ] {
         let filling = filled(&schema, question);
         assert_eq!((Value::from(filling.arguments), filling.missing), (expected, vec![]), "{question}");
@@ -200,10 +228,15 @@ fn relations_between_names() {
         "a relation of type knows from Ada to Zuse",
         "to Zuse from Ada, relation knows",
         "the knows relation between Ada and Zuse",
+        "Ada -> knows -> Zuse",
+        "Ada --knows--> Zuse",
+        "Ada -[knows]-> Zuse",
     ] {
         assert_eq!(filled(&schema, question).arguments.get("relations"), Some(&relations), "{question}");
     }
-    assert_eq!(filled(&schema, "remove Ada, Bob and Zuse").missing, ["relations"]);
+    for question in ["remove Ada, Bob and Zuse", "connect Ada and Zuse"] {
+        assert_eq!(filled(&schema, question).missing, ["relations"], "{question}");
+    }
 }
 
 #[test]
@@ -275,6 +308,16 @@ fn several_relations_and_entities() {
             json!([["Kyoto", "located_in", "Japan"], ["Rome", "located_in", "Italy"]]),
         ),
         (
+            &relations,
+            "these edges: auth-service --reads--> Oslo office, Ada -> knows -> Eve",
+            json!([["auth-service", "reads", "Oslo office"], ["Ada", "knows", "Eve"]]),
+        ),
+        (
+            &relations,
+            "edge sits_in from Ada to Oslo office, and the same from Eve to Bergen office",
+            json!([["Ada", "sits_in", "Oslo office"], ["Eve", "sits_in", "Bergen office"]]),
+        ),
+        (
             &entities,
             "two of them, both of type team: Platform and Growth",
             json!([["team", "Platform"], ["team", "Growth"]]),
@@ -301,6 +344,8 @@ fn nothing_is_made_up() {
         ("task_id: integer", "delete one of my tasks"),
         ("query: string", "search for something"),
         ("target: string", "compare the current one"),
+        ("branch: string", "switch to another branch"),
+        ("message: string", "commit the staged stuff"),
     ] {
         let (name, _) = parameter.split_once(": ").unwrap();
         let schema = json!({"properties": {name: described(parameter)}, "required": [name]});

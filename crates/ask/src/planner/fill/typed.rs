@@ -101,6 +101,11 @@ impl Filler<'_> {
             edge.insert(of.name.clone(), relation.into());
             Value::from(edge)
         };
+        let arrows = self.labelled_arrows();
+        if !arrows.is_empty() {
+            let objects = arrows.iter().map(|[one, other, relation]| object(one, other, relation));
+            return Some((objects.collect(), Evidence::TYPED));
+        }
         let triples = triples(&self.question.text);
         let names = self.names();
         let is_name = |end: &String| names.iter().any(|name| name.text == *end);
@@ -110,6 +115,11 @@ impl Filler<'_> {
             return Some((objects.collect(), Evidence::TYPED));
         }
         let (relation, place) = self.relation()?;
+        let pairs = self.pairs();
+        if pairs.len() > 1 {
+            let objects = pairs.iter().map(|[one, other]| object(&one.text, &other.text, &relation));
+            return Some((objects.collect(), Evidence::TYPED));
+        }
         let ends: Vec<&Span> = self.names().into_iter().filter(|span| !overlap(&span.range, &place)).collect();
         let [one, other] = ends[..] else { return None };
         let behind = |span: &Span, word: &str| {
@@ -119,6 +129,35 @@ impl Filler<'_> {
         let turned = behind(one, "to") && behind(other, "from");
         let (first, second) = if turned { (other, one) } else { (one, other) };
         Some((vec![object(&first.text, &second.text, &relation)].into(), Evidence::STRUCTURED))
+    }
+
+    /// "from Ada to Bob, and from Eve to Zoe".
+    fn pairs(&self) -> Vec<[&Span; 2]> {
+        let names = self.names();
+        let pair = |pair: &[&Span]| -> Option<bool> {
+            let [one, other] = pair else { return None };
+            let before = self.question.lower[..one.range.start].ends_with("from ");
+            Some(before && self.question.lower[one.range.end..other.range.start].trim() == "to")
+        };
+        names.windows(2).filter(|each| pair(each) == Some(true)).map(|each| [each[0], each[1]]).collect()
+    }
+
+    /// `A -> knows -> B`, `A --knows--> B`, `A -[knows]-> B`.
+    fn labelled_arrows(&self) -> Vec<[String; 3]> {
+        static LABELLED: Pattern = Pattern::new(concat!(
+            r"(?<one>[\w.]+(?:-[\w.]+)*)\s*(?:-+>|=+>|-{2,}|-\[:?|\u{2192})\s*(?<of>[a-z]\w*)\s*\]?\s*",
+            r"(?:-+>|=+>|\u{2192})\s*(?<other>[\w.]*\w(?:-\w+)*)"
+        ));
+        let names = self.names();
+        let triple = |found: regex::Captures<'_>| {
+            let [one, other, of] = ["one", "other", "of"].map(|name| found.name(name).map_or(0..0, |end| end.range()));
+            let whole = |end: &Range<usize>| {
+                let name = names.iter().find(|name| name.found == Found::Name && overlap(&name.range, end));
+                name.map_or(end.clone(), |name| name.range.clone())
+            };
+            [whole(&one), whole(&other), of].map(|range| self.question.text[range].to_owned())
+        };
+        LABELLED.captures_iter(&self.question.text).map(triple).collect()
     }
 
     /// What a relation is called, and where that stands: `works_at`, "of type knows", "the manages relation", or a single

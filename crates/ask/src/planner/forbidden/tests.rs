@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use crate::planner::{Choice, Offer, Planner};
 
-const REFUSED: [(&str, &str); 64] = [
+const REFUSED: [(&str, &str); 66] = [
     ("do not delete task 1", "what not to do"),
     ("don't delete task 1", "what not to do"),
     ("don’t delete task 1", "what not to do"),
@@ -17,6 +17,8 @@ const REFUSED: [(&str, &str); 64] = [
     ("never, ever delete task 1", "what not to do"),
     ("Please do NOT delete task 1!", "what not to do"),
     ("could you please not delete task 1", "what not to do"),
+    ("do NOT delete anything for now", "what not to do"),
+    ("ANY task, please, but DO NOT delete task 1", "what not to do"),
     ("I don't want you to delete task 1", "what not to do"),
     ("do not, under any circumstances, delete task 1", "what not to do"),
     ("nobody should delete task 1", "what not to do"),

@@ -18,7 +18,7 @@ static PATH: Pattern = Pattern::new(concat!(
 /// "python files", ".yaml files".
 static LANGUAGE: Pattern = Pattern::new(concat!(
     r"(?i)\b(python|rust|javascript|typescript|java|golang|go|ruby|markdown|yaml|json|html|css|toml|sql|shell|kotlin|",
-    r"swift|php) (?:source )?files?\b"
+    r"swift|php|tsx|jsx|ts|js|py|rs|rb|md|yml|kt|cpp|hpp|scss|vue|svelte|proto|tf) (?:source )?files?\b"
 ));
 static ENDING: Pattern = Pattern::new(r"(\.[a-z][a-z0-9]{0,5}) files?\b");
 static VERSION: Pattern = Pattern::new(r"\bv?\d+(?:\.\d+){2,}\b|\bv\d+\.\d+\b|\bHEAD(?:[~^]\d*)+");

@@ -37,6 +37,19 @@ impl Finder<'_> {
                 self.take(found.range(), Found::Email);
             }
         }
+        self.escapes();
+    }
+
+    /// `10\.0\.\d+` is no number.
+    fn escapes(&mut self) {
+        static ESCAPED: Pattern = Pattern::new(r"\S*\\(?:[dws][+*?{\\)\]]|[.()\[\]{}+$|])\S*");
+        for found in ESCAPED.find_iter(self.text) {
+            let text = found.as_str().trim_end_matches([',', ';', '!']);
+            let range = found.start()..found.start() + text.len();
+            if self.is_free(&range) {
+                self.take(range, Found::Code);
+            }
+        }
     }
 
     /// JSON, and tuples of numbers.

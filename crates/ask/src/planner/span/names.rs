@@ -3,7 +3,8 @@
 use std::ops::Range;
 
 use super::{Finder, Found};
-use crate::planner::lexicon::{self, ABBREVIATIONS, ADJECTIVES, OPENERS};
+use crate::planner::deed::Deed;
+use crate::planner::lexicon::{self, ABBREVIATIONS, ADJECTIVES, BORDERS, EMPHASIS, OPENERS, POLITE};
 use crate::planner::pattern::Pattern;
 use crate::planner::question::{Word, words};
 use crate::planner::words::{char_at, is_capitalised, is_in_capitals, overlap};
@@ -38,6 +39,8 @@ impl Finder<'_> {
 
     /// Runs of words with capitals.
     pub(super) fn names(&mut self) {
+        static GRAPH: Pattern = Pattern::new(r"(?i)\b(?:entit(?:y|ies)|nodes?|observations?|edges?|knowledge graph)\b");
+        let of_graph = GRAPH.is_match(self.text);
         let words = words(self.text);
         let mut at = 0;
         while at < words.len() {
@@ -45,7 +48,10 @@ impl Finder<'_> {
                 at += 1;
                 continue;
             }
-            let end = self.end_of_name(&words, at);
+            let mut end = self.end_of_name(&words, at);
+            if of_graph && !self.begins_sentence(&words, at) && self.has_plain_end(&words, end) {
+                end += 1;
+            }
             let range = words[at].range.start..words[end - 1].range.end;
             let text = &self.text[range.clone()];
             let text = text.strip_suffix("'s").or_else(|| text.strip_suffix("\u{2019}s")).unwrap_or(text);
@@ -74,7 +80,28 @@ impl Finder<'_> {
         let joined = words.get(at + 1).is_some_and(|next| is_capitalised(&next.text));
         let is_word =
             !joined && self.begins_sentence(words, at) && (lexicon::is_known_word(bare) || ADJECTIVES.contains(bare));
-        !is_word && !OPENERS.contains(bare) || is_acronym && !self.begins_sentence(words, at)
+        let is_loud = is_acronym && EMPHASIS.contains(bare);
+        !is_loud && (!is_word && !OPENERS.contains(bare) || is_acronym && !self.begins_sentence(words, at))
+    }
+
+    /// "Oslo office": a noun in lower case, where the name is over behind it.
+    fn has_plain_end(&self, words: &[Word], end: usize) -> bool {
+        let Some(word) = words.get(end) else { return false };
+        let lower = word.text.as_str();
+        let is_noun = lower.len() > 2
+            && lower.chars().all(|c| c.is_ascii_lowercase())
+            && !ENDINGS.iter().any(|ending| lower.ends_with(ending))
+            && !BORDERS.contains(lower)
+            && !POLITE.contains(lower)
+            && !GRAPH.contains(&lower)
+            && !Deed::is_verb(lower)
+            && words[end - 1].range.end + 1 == word.range.start
+            && self.is_free(&word.range);
+        let is_over = words.get(end + 1).is_none_or(|next| {
+            let joins = ["from", "in", "out", "and", "or", "to", "of", "with"].contains(&next.lower.as_str());
+            joins || matches!(next.text.as_str(), "." | "," | ";" | ":" | "!" | "?" | ")" | "-" | "\u{2192}")
+        });
+        is_noun && is_over
     }
 
     fn begins_sentence(&self, words: &[Word], at: usize) -> bool {
@@ -112,6 +139,11 @@ impl Finder<'_> {
         end
     }
 }
+
+/// Words that say what something in a graph is.
+const GRAPH: [&str; 8] = ["entity", "node", "edge", "relation", "relationship", "observation", "graph", "memory"];
+/// Of words that are no nouns.
+const ENDINGS: [&str; 4] = ["s", "ed", "ing", "ly"];
 
 /// Time zones that are named, or places in them.
 pub(in crate::planner) fn zones(text: &str) -> Vec<(Range<usize>, String)> {
