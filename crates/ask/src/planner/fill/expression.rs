@@ -10,9 +10,9 @@ use crate::planner::span::Span;
 
 /// As the parameter wants it.
 pub(super) fn as_regex(parameter: &Parameter, span: &Span, question: &Question) -> String {
-    static BEGINS: Pattern = Pattern::new(concat!(
-        r"\blines?\b[^.;:]*\b(?:begi|star)\w*\s+(?:with|by)\s+(?:the\s+)?(?:(?:words?|text|string|literal)\s+)?$"
-    ));
+    static BEGINS: Pattern = Pattern::new(
+        r"\blines?\b[^.;:]*\b(?:begi|star)\w*\s+(?:with|by)\s+(?:the\s+)?(?:(?:words?|text|string|literal)\s+)?$",
+    );
     static ENDS: Pattern = Pattern::new(
         r"\blines?\b[^.;:]*\b(?:ends?|ending)\s+(?:with|in|on|by)\s+(?:the\s+)?(?:(?:words?|text|string|literal)\s+)?$",
     );
