@@ -1,10 +1,8 @@
 //! `cargo xtask bench files`: one file read over MCP on stdio, against the reference filesystem server.
 //!
-//! Both get the handshake of the older protocol, the only one the reference knows, and both have to send the file
-//! twice, as text and as structured content. Countersign keeps its log and its audit log, as it is shipped.
-//!
-//! What is wanted is wanted of one caller, as the figures of the reference that it goes back to are. What becomes of it with
-//! sixteen is shown beside it.
+//! Both get the handshake of the older protocol, the only one the reference knows, and send the file twice, as text and as
+//! structured content. Countersign keeps its logs, as it is shipped. What is wanted is wanted of one caller, as the figures
+//! of the reference that it goes back to are; sixteen are shown beside it.
 
 use std::fs;
 use std::path::Path;
