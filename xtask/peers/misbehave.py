@@ -1,13 +1,15 @@
-"""What Countersign does with servers that misbehave: `misbehave.py BINARY [--p99 N]`.
+"""What Countersign does with servers that misbehave: `misbehave.py BINARY [--times FILE]`.
 
 Every behaviour of `misbehaving.py` is configured as an upstream server, a group at a time, beside a healthy one that is
-called all the while. Prints what was wrong; fails on that, on a neighbour that gives a wrong answer or is more than N
-times slower than beside as many healthy ones, which take their time to start as well, on memory, and on processes that are left after SIGTERM or SIGKILL. Talks to the loopback address only.
+called all the while. Prints what was wrong; fails on that, on a neighbour that gives a wrong answer or stalls, on memory,
+and on processes that are left after SIGTERM or SIGKILL. How long the neighbour took goes into FILE. Talks to the loopback
+address only.
 """
 
 import argparse
 import http.client
 import json
+import math
 import os
 import re
 import shutil
@@ -22,6 +24,7 @@ from pathlib import Path
 from urllib.parse import quote
 
 PEER = Path(__file__).with_name("misbehaving.py")
+CALLER = Path(__file__).with_name("neighbour.py")
 
 # So many at a time, beside those that take long.
 GROUP = 8
@@ -33,8 +36,6 @@ PATIENCE = 10
 LONG_PATIENCE = 45
 # Seconds in which the healthy server is alone.
 ALONE = 4
-# Groups of healthy servers, for comparison.
-HEALTHY_GROUPS = 3
 # Kilobytes above what Countersign needs with the healthy server alone.
 MEMORY_MAX = 64 * 1024
 # Seconds of one call to the healthy server: no machine is that busy by itself.
@@ -620,36 +621,29 @@ def count(names):
 
 
 class Neighbour:
-    """Calls the healthy server again and again, and takes the time."""
+    """Calls the healthy server again and again, and takes the time, in a program of its own."""
 
     def __init__(self, countersign):
-        self.countersign = countersign
-        self.times, self.failures, self.going = [], [], True
-        self.thread = threading.Thread(target=self.run, daemon=True)
+        command = [sys.executable, str(CALLER), str(countersign.port)]
+        self.process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+        self.calls = []
+        self.thread = threading.Thread(target=self.read, daemon=True)
         self.thread.start()
 
-    def run(self):
-        probe = Probe(self.countersign, "healthy")
-        number = 0
-        while self.going:
-            number += 1
-            begun = time.perf_counter()
-            try:
-                code, answer = call_tool(probe, "echo", {"text": str(number)})
-            except (OSError, http.client.HTTPException) as err:
-                code, answer = type(err).__name__, {}
-            self.times.append(time.perf_counter() - begun)
-            if code != "OK" or answer["result"] != {"said": str(number)}:
-                self.failures.append(f"{code} {shown(answer)}")
-                time.sleep(0.1)
-            time.sleep(0.001)
+    def read(self):
+        for line in self.process.stdout:
+            self.calls.append(json.loads(line))
 
-    def forget(self):
-        """What was before the start does not count."""
-        self.times, self.failures = [], []
+    def times(self, since, until=math.inf):
+        """Of the calls that ended then."""
+        return [took for ended, took, _ in self.calls if since <= ended < until]
+
+    def failures(self, since):
+        return [wrong for ended, _, wrong in self.calls if ended >= since and wrong]
 
     def stop(self):
-        self.going = False
+        self.process.stdin.close()
+        self.process.wait()
         self.thread.join()
 
 
@@ -697,20 +691,22 @@ def groups(cases):
 
 
 class Round:
-    """One Countersign with all groups, one after the other, beside one neighbour."""
+    """One Countersign with all groups, one after the other, beside one neighbour.
+
+    A second one has nothing but a healthy server. It is called at the same time, so the programs that misbehave cost both
+    the same time of the processors, and what the first takes longer is its own doing.
+    """
 
     def __init__(self, binary, findings):
         self.findings = findings
-        self.countersign = Countersign(binary)
-        self.p99_alone = self.p99_healthy = self.p99_beside = 0.0
+        self.countersign, self.apart = Countersign(binary), Countersign(binary)
+        self.p99_alone = 0.0
         self.memory_alone = self.memory_peak = 0
 
     def run(self, chosen):
         expected, costly, long, staying = (picked(cases, chosen) for cases in (EXPECTED, COSTLY, LONG, STAYING))
-        self.neighbour = Neighbour(self.countersign)
         self.alone()
-        self.beside_healthy()
-        first = len(self.neighbour.times)
+        self.begun = time.monotonic()
         self.countersign.reconfigure(long)
         complaints = {}
         waiting = threading.Thread(target=lambda: complaints.update(check_group(self.countersign, long)))
@@ -721,55 +717,53 @@ class Round:
         for name, complaint in complaints.items():
             self.findings.note(name, complaint)
         self.group(staying, {})
-        self.p99_beside = p99(self.neighbour.times[first:])
         self.neighbour.stop()
+        self.control.stop()
 
     def alone(self):
-        if complaint := call_until("OK")(Probe(self.countersign, "healthy")):
-            sys.exit(f"the healthy server is not there: {complaint}")
-        self.neighbour.forget()
-        time.sleep(ALONE)
-        self.p99_alone, self.memory_alone = p99(self.neighbour.times), self.countersign.memory()
-        calls = len(self.neighbour.times)
-        self.findings.say(f"alone: p99 {self.p99_alone:.2f} ms of {calls} calls, {self.memory_alone // 1024} MB")
+        for countersign in (self.countersign, self.apart):
+            if complaint := call_until("OK")(Probe(countersign, "healthy")):
+                sys.exit(f"the healthy server is not there: {complaint}")
+        self.neighbour, self.control = Neighbour(self.countersign), Neighbour(self.apart)
+        # Their start does not count.
+        begun = time.monotonic() + 1
+        time.sleep(1 + ALONE)
+        self.p99_alone, self.memory_alone = p99(self.neighbour.times(begun)), self.countersign.memory()
+        self.findings.say(f"alone: {self.compared(begun)}, {self.memory_alone // 1024} MB")
 
-    def beside_healthy(self):
-        """What it costs the neighbour that others are started and called at all."""
-        first = len(self.neighbour.times)
-        for at in range(HEALTHY_GROUPS):
-            cases = {f"healthy-{at}-{number}": [call_until("OK")] for number in range(GROUP)}
-            self.countersign.reconfigure(cases)
-            for name, complaint in check_group(self.countersign, cases).items():
-                self.findings.note(name, complaint)
-        self.p99_healthy = p99(self.neighbour.times[first:])
-        self.findings.say(f"beside healthy ones: p99 {self.p99_healthy:.2f} ms")
+    def compared(self, since):
+        times, apart = self.neighbour.times(since), p99(self.control.times(since))
+        slower = p99(times) / apart if apart else math.nan
+        slowest = max(times, default=0) * 1000
+        return f"p99 {p99(times):.2f} ms, {slower:.2f} times that apart; slowest {slowest:.0f} ms of {len(times)} calls"
 
     def group(self, cases, long):
         """Checks these beside those that take long; says what they cost the others."""
         if not cases:
             return
-        first = len(self.neighbour.times)
+        begun = time.monotonic()
         self.countersign.forget_peak()
         self.countersign.reconfigure([*long, *cases])
         for name, complaint in check_group(self.countersign, cases).items():
             self.findings.note(name, complaint)
-        times, peak = self.neighbour.times[first:], self.countersign.peak()
+        peak = self.countersign.peak()
         self.memory_peak = max(self.memory_peak, peak)
-        slower, more = p99(times) / self.p99_healthy, (peak - self.memory_alone) // 1024
-        slowest = max(times, default=0) * 1000
-        called = f"p99 {p99(times):.2f} ms ({slower:.1f}x), slowest {slowest:.0f} ms of {len(times)} calls"
-        self.findings.say(f"{called}, {more:+} MB at most")
+        self.findings.say(f"{self.compared(begun)}, {(peak - self.memory_alone) // 1024:+} MB at most")
 
-    def judge_neighbour(self, limit):
-        failures = self.neighbour.failures
+    def times(self):
+        """In milliseconds."""
+        times, apart = self.neighbour.times(self.begun), self.control.times(self.begun)
+        ours = {"calls": len(times), "p99": p99(times), "slowest": max(times) * 1000}
+        return {**ours, "p99_apart": p99(apart), "p99_alone": self.p99_alone}
+
+    def judge_neighbour(self):
+        """How much slower it is, is for a benchmark: other programs may run beside this one."""
+        failures = self.neighbour.failures(self.begun)
         self.findings.note("neighbour-answers", failures and f"{len(failures)} wrong answers, first {failures[0]}")
-        slowest = max(self.neighbour.times)
+        slowest = max(self.neighbour.times(self.begun))
         stalled = slowest > STALL_MAX and f"expected each call within {STALL_MAX} s, got {slowest:.1f} s"
         self.findings.note("neighbour-stalls", stalled)
-        slower = self.p99_beside / self.p99_healthy
-        self.findings.say(f"neighbour: p99 {self.p99_beside:.2f} ms, {slower:.2f} times that beside healthy ones")
-        too_slow = limit and slower > limit
-        self.findings.note("neighbour-p99", too_slow and f"expected at most {limit} times, got {slower:.2f}")
+        self.findings.say(f"neighbour: {self.compared(self.begun)}")
 
     def judge_memory(self):
         for name, memory in (("memory-peak", self.memory_peak), ("memory-end", self.countersign.memory())):
@@ -813,7 +807,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("binary", type=Path, help="Countersign")
     parser.add_argument("only", nargs="*", help="behaviours; all, where none is named")
-    parser.add_argument("--p99", type=float, help="how many times slower the neighbour may be")
+    parser.add_argument("--times", type=Path, help="where to write how long the healthy server took")
     arguments = parser.parse_args()
     # Threads that wait for answers must not wait for those that read long ones.
     sys.setswitchinterval(0.0005)
@@ -821,12 +815,15 @@ def main():
     whole = Round(binary, findings)
     try:
         whole.run(arguments.only)
-        whole.judge_neighbour(arguments.p99)
+        whole.judge_neighbour()
+        if arguments.times:
+            arguments.times.write_text(json.dumps(whole.times()))
         whole.judge_memory()
         whole.judge_leftovers()
         whole.judge_end()
     finally:
         whole.countersign.clean_up()
+        whole.apart.clean_up()
     kill_round(binary, arguments.only, findings)
     total = findings.good + len(findings.wrong)
     findings.say("done")

@@ -5,6 +5,7 @@
 //! of its own ([`Fleet`]), so that one that is dead, slow or garbled concerns nobody else.
 
 mod admission;
+mod aside;
 mod asking;
 mod confine;
 mod fleet;

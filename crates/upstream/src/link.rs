@@ -3,6 +3,7 @@
 
 mod http;
 mod sse;
+mod starting;
 mod stdio;
 #[cfg(test)]
 pub(crate) mod toy;
@@ -16,10 +17,14 @@ use tokio_util::task::TaskTracker;
 
 pub(crate) use self::http::HttpLink;
 pub(crate) use self::stdio::{Program, StdioLink};
+use crate::aside::READER;
 use crate::spec::Reach;
 
 /// A longer message ends the link: nobody sends one by accident.
 pub(crate) const MESSAGE_MAX: usize = 8 * 1024 * 1024;
+
+/// From so many bytes on, a message is read aside.
+const LONG: usize = 128 * 1024;
 
 /// Values in one message: each takes many times the memory that it takes on the wire.
 const PARTS_MAX: usize = 100_000;
@@ -97,11 +102,11 @@ pub(crate) struct Surroundings {
 
 impl Link {
     /// Starts or finds the server.
-    pub(crate) fn open(reach: &Reach, surroundings: Surroundings) -> Result<Self, LinkError> {
+    pub(crate) async fn open(reach: &Reach, surroundings: Surroundings) -> Result<Self, LinkError> {
         Ok(match reach {
             Reach::Program { command, args, env, folder, sandbox } => {
                 let program = Program { command, args, env, folder, sandbox: sandbox.as_ref() };
-                Self::Stdio(StdioLink::start(&program, surroundings)?)
+                Self::Stdio(StdioLink::start(&program, surroundings).await?)
             }
             Reach::Http { url, headers } => Self::Http(HttpLink::new(url, headers, surroundings)?),
         })
@@ -166,7 +171,7 @@ impl Link {
 }
 
 /// A message, if that is what it is.
-pub(crate) fn parse(bytes: &[u8]) -> Result<Message, LinkError> {
+fn parse(bytes: &[u8]) -> Result<Message, LinkError> {
     if bytes.len() > PARTS_MAX && parts(bytes) > PARTS_MAX {
         return Err(LinkError::TooMuch(format!("a message of more than {PARTS_MAX} parts")));
     }
@@ -175,6 +180,16 @@ pub(crate) fn parse(bytes: &[u8]) -> Result<Message, LinkError> {
         Ok(_) => Err(LinkError::Garbled("not an object".to_owned())),
         Err(error) => Err(LinkError::Garbled(error.to_string())),
     }
+}
+
+/// What is long is parsed where nobody else waits for the thread; it is not there any more afterwards.
+pub(crate) async fn parsed(bytes: &mut Vec<u8>) -> Result<Message, LinkError> {
+    if bytes.len() < LONG {
+        return parse(bytes);
+    }
+    let long = std::mem::take(bytes);
+    let parsing = READER.run(move || parse(&long)).await;
+    parsing.unwrap_or_else(|| Err(LinkError::Over("no thread can be started to read a long message".to_owned())))
 }
 
 /// How many values there are, at most. What stands in texts does not count.

@@ -167,7 +167,7 @@ async fn open(spec: &ServerSpec, era: Option<Era>, users: &Users, tasks: &TaskTr
         server: spec.name.as_str().to_owned(),
         listener: Arc::new(ears),
     };
-    let link = Link::open(&spec.reach, surroundings)?;
+    let link = Link::open(&spec.reach, surroundings).await?;
     let (over, left) = (ended.clone(), Arc::clone(&waiting));
     tasks.spawn(async move {
         over.cancelled().await;

@@ -3,6 +3,8 @@
 //!
 //! Every answer must repeat the number that its question had, so one that went to another caller is an error.
 
+mod neighbour;
+
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -92,6 +94,9 @@ pub(super) fn run(workspace: &Workspace, options: &Options) -> anyhow::Result<Ve
     let longest = Contender { name: OURS, question: LIST, prepare: Box::new(|scene| programs.many_servers(scene)) };
     let measured = in_turns(&loader, &[longest], options)?;
     if report_list(&measured, options)? == Verdict::Bad {
+        verdict = Verdict::Bad;
+    }
+    if neighbour::run(workspace, &programs, options)? == Verdict::Bad {
         verdict = Verdict::Bad;
     }
     Ok(verdict)

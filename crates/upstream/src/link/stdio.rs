@@ -14,7 +14,7 @@ use tokio::sync::mpsc;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
-use super::{Came, LinkError, MESSAGE_MAX, Message, Surroundings, parse};
+use super::{Came, LinkError, MESSAGE_MAX, Message, Surroundings, parsed, starting};
 use crate::confine::Sandbox;
 use crate::supervise::SUPERVISE;
 
@@ -45,9 +45,6 @@ const LAST_WORDS: Duration = Duration::from_millis(200);
 /// A program that prints something else on stdout, by mistake, is forgiven so often.
 const GARBLED_MAX: u32 = 100;
 
-/// How long a program has to end by itself once its stdin is closed.
-const PATIENCE: Duration = Duration::from_secs(2);
-
 #[derive(Debug)]
 pub(crate) struct StdioLink {
     outgoing: mpsc::Sender<Vec<u8>>,
@@ -73,7 +70,7 @@ pub(crate) struct Program<'a> {
 }
 
 impl StdioLink {
-    pub(super) fn start(program: &Program<'_>, surroundings: Surroundings) -> Result<Self, LinkError> {
+    pub(super) async fn start(program: &Program<'_>, surroundings: Surroundings) -> Result<Self, LinkError> {
         let failed = |error: std::io::Error| LinkError::Start(error.to_string());
         let depth = depth();
         if depth >= DEPTH_MAX {
@@ -84,7 +81,8 @@ impl StdioLink {
         let supervisor = std::env::current_exe().map_err(failed)?;
         let passed_on = PASSED_ON.iter().filter_map(|name| Some((*name, std::env::var_os(name)?)));
         let sandbox = serde_json::to_string(&program.sandbox).map_err(|error| failed(error.into()))?;
-        let mut child = Command::new(supervisor)
+        let mut command = Command::new(supervisor);
+        command
             .args([SUPERVISE, &sandbox, program.command])
             .args(program.args)
             .env_clear()
@@ -94,9 +92,8 @@ impl StdioLink {
             .current_dir(program.folder)
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
-            .stderr(Stdio::piped())
-            .spawn()
-            .map_err(failed)?;
+            .stderr(Stdio::piped());
+        let mut child = starting::start(command).await.map_err(failed)?;
         let (Some(stdin), Some(stdout), Some(stderr)) = (child.stdin.take(), child.stdout.take(), child.stderr.take())
         else {
             return Err(LinkError::Start("it has no stdin, stdout and stderr".to_owned()));
@@ -119,7 +116,7 @@ impl StdioLink {
             drop(tokio::time::timeout(LAST_WORDS, drained.cancelled()).await);
             // Its stdin is closed with this; what comes next is up to the program, for a while.
             surroundings.ended.cancel();
-            finish(child).await;
+            starting::finish(child).await;
         });
         Ok(Self { outgoing, ending })
     }
@@ -205,7 +202,7 @@ async fn read(mut stdout: impl AsyncBufRead + Unpin, surroundings: &Surroundings
             }
             continue;
         }
-        match parse(&line) {
+        match parsed(&mut line).await {
             Ok(message) => {
                 if let Some(pause) = surroundings.listener.hear(message, Came::Anyhow) {
                     tokio::time::sleep_until(pause).await;
@@ -299,22 +296,6 @@ async fn bounded_line(input: &mut (impl AsyncBufRead + Unpin), line: &mut Vec<u8
         if done {
             return Ok(length);
         }
-    }
-}
-
-/// The supervisor ends its program and everything that came of it, as soon as it is told to.
-async fn finish(mut child: Child) {
-    if tokio::time::timeout(PATIENCE, child.wait()).await.is_ok() {
-        return;
-    }
-    if let Some(id) = child.id().and_then(|id| i32::try_from(id).ok()).and_then(rustix::process::Pid::from_raw) {
-        // It may have ended meanwhile, or have been stopped.
-        let _ = rustix::process::kill_process(id, rustix::process::Signal::TERM);
-        let _ = rustix::process::kill_process(id, rustix::process::Signal::CONT);
-    }
-    // Never by force: then nobody would end what came of the program.
-    if tokio::time::timeout(PATIENCE, child.wait()).await.is_err() {
-        tracing::warn!("an upstream program is slow to end");
     }
 }
 
