@@ -9,7 +9,7 @@ use std::fmt;
 use countersign_contract::BoxFuture;
 
 pub use kept::Kept;
-pub use local::{Local, TOKENS_MAX};
+pub use local::{Encoder, Integers, Local, Parameters, TOKENS_MAX};
 pub use remote::Remote;
 
 /// Something that turns texts into vectors of length 1, always the same for the same text, whatever it is asked for in

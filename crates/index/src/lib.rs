@@ -27,7 +27,7 @@ mod weights;
 
 pub use asking::{Answer, Asked, Piece, SearchError};
 pub use chunk::{Chunk, Kind, Source, chunks_of_file, text_to_embed};
-pub use embed::{EmbedError, Embedder, Kept, Local, Remote, TOKENS_MAX};
+pub use embed::{EmbedError, Embedder, Encoder, Integers, Kept, Local, Parameters, Remote, TOKENS_MAX};
 pub use endpoint::{Endpoint, Manner, Patience, Service, Unanswered};
 pub use generation::{Document, Entry, Generation, Part};
 pub use index::{BuildError, Built, Index, Parts, Stage};

@@ -1,8 +1,8 @@
-"""A net of head.bin: adapters behind the frozen sentence model, an alignment of claim and evidence, a classifier.
+"""The net of head.bin.zst: a transformer of twelve layers, an alignment of claim and evidence, a classifier.
 
-The model in the binary stays as it is. Behind each of its layer normalisations a small adapter is added (down, GELU, up);
-to what comes out of the embeddings, a vector that tells the claim from the evidence and what both have from what one has.
-At the end each word of the claim is held against those words of the evidence that it attends to.
+A vector at each word tells the claim from the evidence and what both have from what one has. At the end each word of the
+claim is held against those words of the evidence that it attends to. In the product weights are small integers and
+activations bytes, and so they are here from some point of the training on.
 """
 
 import math
@@ -12,17 +12,28 @@ import re
 import numpy as np
 import torch
 import torch.nn.functional as F
+import zstandard
 from tokenizers import Tokenizer
 
 ROOT = pathlib.Path(__file__).resolve().parents[4]
 MODEL = ROOT / "crates/index/data/all-minilm-l6-v2-int8"
-WORDS, WIDTH, HEADS, LAYERS, TOKENS_MAX, CLAIM_MAX = 30522, 384, 12, 6, 256, 96
+WORDS, WIDTH, HEADS, LAYERS, TOKENS_MAX, CLAIM_MAX = 30522, 384, 12, 12, 256, 96
 CLS, SEP = 101, 102
 # The same numbers as in grounding/entailment.rs.
-NARROW, HIDDEN, ALIGNED, LOOKS, COMPARED = 80, 64, 128, 4, 64
-# A weight has four bits: -7 to 7.
-MOST = 7.0
+HIDDEN, ALIGNED, LOOKS, COMPARED = 64, 128, 4, 64
+# What is multiplied in a layer, under the names of the model that it starts from.
+SOURCES = {
+    "qkv": ["attention.self.query", "attention.self.key", "attention.self.value"],
+    "o": ["attention.output.dense"],
+    "wide": ["intermediate.dense"],
+    "narrow": ["output.dense"],
+}
 DEVICE = "cuda" if torch.cuda.is_available() else "cpu"
+
+
+def most_of(name):
+    """Weights are -7 to 7, two thirds of them only -3 to 3; and how many of their means the greatest is."""
+    return (3, 2.7) if name.startswith(("wide", "narrow")) else (7, 2.8)
 
 
 def plain(text):
@@ -32,11 +43,15 @@ def plain(text):
     return " ".join(text.replace('"', " ").replace("_", " ").split())
 
 
+def vocabulary():
+    return zstandard.ZstdDecompressor().decompress((MODEL / "tokenizer.json.zst").read_bytes()).decode()
+
+
 class Texts:
     """Pairs of texts as tokens."""
 
     def __init__(self):
-        self.tokenizer = Tokenizer.from_file(str(MODEL / "tokenizer.json"))
+        self.tokenizer = Tokenizer.from_str(vocabulary())
         self.tokenizer.no_truncation(), self.tokenizer.no_padding()
 
     def ids(self, texts):
@@ -79,69 +94,44 @@ class Batches:
             yield group, self.ids[rows][:, :length].long(), self.sides[rows][:, :length].long(), mask, self.labels[rows], self.weights[rows]
 
 
-def frozen_weights():
-    """In the order of `make_model.py` beside them."""
-    rest = memoryview((MODEL / "model.bin").read_bytes())
-
-    def take(kind, *shape):
-        nonlocal rest
-        values = np.frombuffer(rest, kind, math.prod(shape))
-        rest = rest[values.nbytes :]
-        return values.reshape(shape).astype(np.float32)
-
-    def norm():
-        return take("<f4", WIDTH), take("<f4", WIDTH)
-
-    def linear(rows, columns):
-        return take("i1", rows, columns) * take("<f4", columns), take("<f4", columns)
-
-    words, places = take("i1", WORDS, WIDTH) * take("<f4", WORDS, 1), take("<f4", TOKENS_MAX, WIDTH)
-    norms, linears = [norm()], []
-    for _ in range(LAYERS):
-        linears.append(linear(WIDTH, 3 * WIDTH))
-        linears.append(linear(WIDTH, WIDTH))
-        norms.append(norm())
-        linears += [linear(WIDTH, 4 * WIDTH), linear(4 * WIDTH, WIDTH)]
-        norms.append(norm())
-    assert not rest
-    return words, places, norms, linears
+def small(name, weights):
+    """Integers, and the scale of each column."""
+    most, wide = most_of(name)
+    scale = weights.abs().mean(-2, keepdim=True) * wide / most + 1e-9
+    return (weights / scale).round().clamp(-most, most), scale
 
 
-def rounded(weights):
-    """Four bits each, a scale for each column; the gradient is that of what it was given."""
-    with torch.no_grad():
-        scale = weights.abs().mean(-2, keepdim=True) * 2.8 / MOST + 1e-9
-        off = (weights / scale).round().clamp(-MOST, MOST) * scale - weights
-    return weights + off
+def is_small(name, values):
+    return values.dim() == 2 and name not in ("side", "last", "places")
 
 
 class Net(torch.nn.Module):
-    def __init__(self):
+    def __init__(self, folder):
         super().__init__()
-        words, places, norms, linears = frozen_weights()
-        keep = lambda name, value: self.register_buffer(name, torch.tensor(np.array(value)), persistent=False)
-        keep("words", words), keep("places", places)
-        for at, (gain, bias) in enumerate(norms):
-            keep(f"gain{at}", gain), keep(f"shift{at}", bias)
-        for at, (weight, bias) in enumerate(linears):
-            keep(f"weight{at}", weight), keep(f"bias{at}", bias)
+        words = np.load(folder / "words.npz")
+        self.register_buffer("words", torch.tensor(words["words"] * words["scales"]), persistent=False)
         P, some = torch.nn.Parameter, lambda scale, *shape: torch.nn.Parameter(torch.randn(*shape) * scale)
-        adapters = 2 * LAYERS
+        for name, values in read(folder / "base.npz").items():
+            setattr(self, name, P(values))
         self.side = P(torch.zeros(4, WIDTH))
-        self.down, self.down_bias = some(0.02, adapters, WIDTH, NARROW), P(torch.zeros(adapters, NARROW))
-        self.up, self.up_bias = P(torch.zeros(adapters, NARROW, WIDTH)), P(torch.zeros(adapters, WIDTH))
         self.asked, self.offered, self.given, self.own = (some(0.03, WIDTH, ALIGNED) for _ in range(4))
         self.compared, self.compared_bias = some(0.04, 4 * ALIGNED, COMPARED), P(torch.zeros(COMPARED))
         self.first, self.first_bias = some(0.02, 3 * WIDTH + 2 * COMPARED, HIDDEN), P(torch.zeros(HIDDEN))
         self.last, self.last_bias = some(0.1, HIDDEN, 1), P(torch.zeros(1))
-        # Whether activations have 8 bits and weights four, as in the product; how much is left out.
+        # Whether activations have 8 bits and weights four or three, as in the product; how much is left out.
         self.coarse, self.small, self.dropout = False, False, 0.1
 
-    def w(self, weights):
-        return rounded(weights) if self.small else weights
+    def w(self, name):
+        weights = getattr(self, name)
+        if not self.small:
+            return weights
+        with torch.no_grad():
+            rounded, scale = small(name, weights)
+            off = rounded * scale - weights
+        # The gradient is that of what was given.
+        return weights + off
 
     def activations(self, x, valid):
-        """What the product makes of the activations of one text, with the gradient of what it was given."""
         if not self.coarse:
             return x
         with torch.no_grad():
@@ -151,41 +141,57 @@ class Net(torch.nn.Module):
             off = (torch.round(x / step) * step).clamp(low, high) - x
         return x + off
 
-    def linear(self, x, valid, at):
-        return self.activations(x, valid) @ getattr(self, f"weight{at}") + getattr(self, f"bias{at}")
+    def linear(self, x, valid, name, at):
+        return self.activations(x, valid) @ self.w(f"{name}{at}") + getattr(self, f"{name}_bias{at}")
 
-    def norm(self, x, at):
-        return F.layer_norm(x, (WIDTH,), getattr(self, f"gain{at}"), getattr(self, f"shift{at}"), 1e-12)
-
-    def adapted(self, x, at, down, up):
-        inner = F.gelu(x @ down[at] + self.down_bias[at])
-        return x + F.dropout(inner, self.dropout, self.training) @ up[at] + self.up_bias[at]
+    def norm(self, x, g, b):
+        return F.layer_norm(x, (WIDTH,), g, b, 1e-12)
 
     def states(self, ids, sides, mask):
         valid, (batch, length) = mask[:, :, None], ids.shape
-        down, up = self.w(self.down), self.w(self.up)
         heads = lambda t: t.view(batch, length, HEADS, WIDTH // HEADS).transpose(1, 2)
-        x = self.norm(self.words[ids] + self.places[:length], 0) + self.side[sides]
-        for layer in range(LAYERS):
-            at = 4 * layer
-            q, k, v = (heads(part) for part in self.linear(x, valid, at).chunk(3, -1))
+        drop = lambda t: F.dropout(t, self.dropout, self.training)
+        x = self.norm(self.words[ids] + self.places[:length], self.g, self.b) + self.side[sides]
+        x = drop(x)
+        for at in range(LAYERS):
+            q, k, v = (heads(part) for part in self.linear(x, valid, "qkv", at).chunk(3, -1))
             attended = F.scaled_dot_product_attention(q, k, v, attn_mask=mask[:, None, None, :])
             attended = attended.transpose(1, 2).reshape(batch, length, WIDTH)
-            x = self.adapted(self.norm(self.linear(attended, valid, at + 1) + x, 2 * layer + 1), 2 * layer, down, up)
-            wide = F.gelu(self.linear(x, valid, at + 2))
-            x = self.adapted(self.norm(self.linear(wide, valid, at + 3) + x, 2 * layer + 2), 2 * layer + 1, down, up)
+            x = self.norm(drop(self.linear(attended, valid, "o", at)) + x, getattr(self, f"n1_g{at}"), getattr(self, f"n1_b{at}"))
+            wide = F.gelu(self.linear(x, valid, "wide", at))
+            x = self.norm(drop(self.linear(wide, valid, "narrow", at)) + x, getattr(self, f"n2_g{at}"), getattr(self, f"n2_b{at}"))
         return x
 
     def forward(self, ids, sides, mask):
         x, (batch, length) = self.states(ids, sides, mask), ids.shape
         of_claim, of_evidence = ((sides % 2 == 1) & mask)[:, :, None], (sides % 2 == 0) & mask
-        looks = lambda weights: (x @ self.w(weights)).view(batch, length, LOOKS, ALIGNED // LOOKS).transpose(1, 2)
-        found = F.scaled_dot_product_attention(looks(self.asked), looks(self.offered), looks(self.given), attn_mask=of_evidence[:, None, None, :])
-        found, own = found.transpose(1, 2).reshape(batch, length, ALIGNED), x @ self.w(self.own)
-        compared = F.gelu(torch.cat([own, found, own * found, (own - found).abs()], -1) @ self.w(self.compared) + self.compared_bias)
+        looks = lambda name: (x @ self.w(name)).view(batch, length, LOOKS, ALIGNED // LOOKS).transpose(1, 2)
+        found = F.scaled_dot_product_attention(looks("asked"), looks("offered"), looks("given"), attn_mask=of_evidence[:, None, None, :])
+        found, own = found.transpose(1, 2).reshape(batch, length, ALIGNED), x @ self.w("own")
+        compared = F.gelu(torch.cat([own, found, own * found, (own - found).abs()], -1) @ self.w("compared") + self.compared_bias)
         pooled = [x[:, 0]]
         for rows in (x, compared):
             pooled.append(torch.where(of_claim, rows, 0).sum(1) / of_claim.sum(1))
             pooled.append(torch.where(of_claim, rows, -1e4).amax(1))
         pooled = F.dropout(torch.cat(pooled, 1), self.dropout, self.training)
-        return (torch.tanh(pooled @ self.w(self.first) + self.first_bias) @ self.last + self.last_bias)[:, 0]
+        return (torch.tanh(pooled @ self.w("first") + self.first_bias) @ self.last + self.last_bias)[:, 0]
+
+
+def read(path):
+    """What base.py or `save` wrote."""
+    file = np.load(path)
+    names = [name for name in file.files if not name.endswith(".s")]
+    whole = {name: file[name].astype(np.float32) * (file[name + ".s"] if name + ".s" in file.files else 1) for name in names}
+    return {name: torch.tensor(values) for name, values in whole.items()}
+
+
+def save(net, path):
+    out = {}
+    for name, values in net.named_parameters():
+        values = values.detach().float()
+        if is_small(name, values):
+            values, scale = small(name, values)
+            out[name + ".s"] = scale[0].cpu().numpy()
+            values = values.to(torch.int8)
+        out[name] = values.cpu().numpy()
+    np.savez_compressed(path, **out)

@@ -1,12 +1,14 @@
 #!/usr/bin/env python3
-"""Trains the nets of head.bin in two stages; README.md says in which order what is run.
+"""Trains the net of head.bin.zst, in stages; README.md says in which order what is run.
 
-    python teach.py texts  FOLDER                    # public.jsonl.gz and what rules make, as tokens
-    python teach.py first  FOLDER MEMBERS SECONDS    # start*.pt: a net for each member, from all of these
-    python teach.py second FOLDER MEMBERS SECONDS    # net*.pt: with the labelled and the written pairs; scores.json
+    python teach.py texts  FOLDER           # public.jsonl.gz and what rules make, as tokens
+    python teach.py first  FOLDER SECONDS   # first.npz: from all of these
+    python teach.py second FOLDER SECONDS   # second.npz: from the written pairs
+    python teach.py third  FOLDER SECONDS   # third.npz: the same again, in small integers from the start
+    python teach.py last   FOLDER SECONDS   # net.npz: with the labelled pairs; scores.json
 
-FOLDER has public.jsonl.gz (public.py) and labelled.jsonl (`cargo xtask eval grounding --pairs`). Members differ in their
-seed. `scores.json` has for each labelled pair the score by nets that have seen no pair about the same result.
+FOLDER has base.npz and words.npz (base.py), public.jsonl.gz (public.py) and labelled.jsonl (`cargo xtask eval grounding
+--pairs`). `scores.json` has for each labelled pair the score by a net that has seen no pair about the same result.
 """
 
 import concurrent.futures
@@ -34,6 +36,10 @@ OUT = pathlib.Path(os.environ.get("OUT", "."))
 # Nobody is surer than this of any label.
 SMOOTH = 0.03
 FOLDS = 3
+# Labelled by hand. What is of `c` is not learnt from: it is what the others are judged by.
+BY_HAND, JUDGED_BY = ("tune", "a", "b"), "c"
+# What is new beside the model that it starts from learns faster.
+NEW = ("asked", "offered", "given", "own", "compared", "compared_bias", "first", "first_bias", "last", "last_bias", "side")
 
 
 def texts(folder):
@@ -41,10 +47,10 @@ def texts(folder):
     rows = [json.loads(line) for line in gzip.open(folder / "public.jsonl.gz", "rt")]
     public = [(row["p"], row["h"], row["y"]) for row in rows if row["from"] != "snli" or rng.random() < 0.5]
     made = pairs(7, 120), records(8, 1100), perturbed(rng.sample(sorted({p for p, _, _ in public}), 50000), 1)
-    save(folder / "first.npz", public + [row for part in made for row in part])
+    save(folder / "first-texts.npz", public + [row for part in made for row in part])
     # Some of both are seen again in the second stage.
     again = [*(row for part, count in zip(made, (14000, 18000, 14000)) for row in rng.sample(part, count)), *rng.sample(public, 20000)]
-    save(folder / "again.npz", again)
+    save(folder / "again-texts.npz", again)
     print(len(public), *(len(part) for part in made), f"{time.time() - began:.0f} s")
 
 
@@ -63,11 +69,14 @@ def load(path):
     return encoded, file["labels"].tolist()
 
 
-def train(net, data, epochs, rate, size, seed, seconds, small_from=0.0, coarse_from=1.0, warm=0.06, say=None):
+def train(net, data, epochs, rate, size, seconds, small_from=2.0, coarse_from=2.0, warm=0.06, say=""):
     """Until all epochs are done or the time is up; the rate falls with whichever is nearer."""
-    torch.manual_seed(seed)
-    rng, steps, step, began = np.random.default_rng(seed), epochs * math.ceil(len(data.lengths) / size), 0, time.time()
-    optimiser = torch.optim.AdamW(net.parameters(), lr=rate, weight_decay=0.01)
+    rng, steps, step, began = np.random.default_rng(1), epochs * math.ceil(len(data.lengths) / size), 0, time.time()
+    groups = [
+        {"params": [values for name, values in net.named_parameters() if (name in NEW) == new], "times": times}
+        for new, times in ((True, 5.0), (False, 1.0))
+    ]
+    optimiser = torch.optim.AdamW(groups, lr=rate, weight_decay=0.01, fused=True)
     net.train()
     for epoch in range(epochs):
         total, count = torch.zeros((), device=nets.DEVICE), 0
@@ -77,7 +86,7 @@ def train(net, data, epochs, rate, size, seed, seconds, small_from=0.0, coarse_f
                 break
             net.small, net.coarse = done >= small_from, done >= coarse_from
             for group in optimiser.param_groups:
-                group["lr"] = rate * min((done + 1e-3) / warm, 1 - done)
+                group["lr"] = rate * group["times"] * min((done + 1e-3) / warm, 1 - done)
             with torch.autocast(nets.DEVICE, torch.bfloat16):
                 logits = net(ids, sides, mask)
             loss = (F.binary_cross_entropy_with_logits(logits.float(), y * (1 - 2 * SMOOTH) + SMOOTH, reduction="none") * w).mean()
@@ -87,27 +96,18 @@ def train(net, data, epochs, rate, size, seed, seconds, small_from=0.0, coarse_f
             optimiser.step()
             total += loss.detach()
             step, count = step + 1, count + 1
-        if say and count:
+        if count:
             print(f"  {say} epoch {epoch + 1}: loss {total.item() / count:.4f}, {time.time() - began:.0f} s", flush=True)
     net.eval()
     net.small = net.coarse = True
 
 
-def first(folder, member, seconds):
-    torch.set_num_threads(4)
-    torch.manual_seed(member)
-    net, (encoded, labels) = nets.Net().to(nets.DEVICE), load(folder / "first.npz")
-    train(net, nets.Batches(encoded, labels), 10, 1e-3, 512, member, seconds, 0.6, say=f"net {member}")
-    torch.save(net.state_dict(), OUT / f"start{member}.pt")
-
-
-@torch.no_grad()
-def scores(net, encoded):
-    net.eval()
-    out = np.zeros(len(encoded))
-    for group, ids, sides, mask, _, _ in nets.Batches(encoded).each(256):
-        out[group] = net(ids, sides, mask).float().cpu().numpy()
-    return out
+def net_of(folder, stage=None):
+    torch.manual_seed(1)
+    net = nets.Net(folder)
+    if stage:
+        net.load_state_dict(nets.read(folder / stage))
+    return net.to(nets.DEVICE)
 
 
 def labelled(folder):
@@ -150,68 +150,93 @@ def fold_of(rows):
     return {group: at % FOLDS for at, group in enumerate(groups)}
 
 
-def second(folder, member, fold, seconds):
-    """From the weights of the first stage on, with what is labelled in the middle of other pairs. No fold: of all pairs."""
-    torch.set_num_threads(1)
-    rows, texts = labelled(folder), nets.Texts()
-    folds = fold_of([row for row in rows if row["from"] != "written"])
-    learnt = [row for row in rows if row["from"] == "written" or folds[row["group"]] != fold]
-    own, seen = ([row for row in learnt if (row["from"] == "written") == wanted] for wanted in (True, False))
-    rng, seed = random.Random(member), member
-    as_pairs = lambda given: [(row["evidence"], row["claim"], int(row["supported"])) for row in given]
-    encoded, labels, weights = [], [], []
-    for data, weight in (
-        (as_pairs(seen), 2.0), (as_pairs(own), 1.0), (crossed(seen, seed), 0.3), (parts(seen + own, seed), 0.3),
-        ([(row["evidence"], row["evidence"], 1) for row in rng.sample(seen, len(seen) // 6)], 0.3),
-    ):
+def as_pairs(rows):
+    return [(row["evidence"], row["claim"], int(row["supported"])) for row in rows]
+
+
+def batches(*weighed, more=()):
+    texts, encoded, labels, weights = nets.Texts(), [], [], []
+    for data, weight in weighed:
         encoded += texts.pairs(data)
         labels += [y for _, _, y in data]
         weights += [weight] * len(data)
-    again = list(zip(*load(folder / "again.npz")))
-    again = rng.sample(again, min(len(again), 12000))
-    encoded, labels, weights = encoded + [pair for pair, _ in again], labels + [y for _, y in again], weights + [0.4] * len(again)
-    net = nets.Net().to(nets.DEVICE)
-    net.load_state_dict(torch.load(folder / f"start{member}.pt", map_location=nets.DEVICE))
-    net.dropout = 0.2
-    train(net, nets.Batches(encoded, labels, weights), 4, 6e-4, 128, seed, seconds, coarse_from=0.5)
+    encoded += [pair for pair, _ in more]
+    labels += [label for _, label in more]
+    return nets.Batches(encoded, labels, weights + [0.4] * len(more))
+
+
+def first(folder, seconds):
+    net = net_of(folder)
+    train(net, nets.Batches(*load(folder / "first-texts.npz")), 4, 2.5e-4, 256, seconds, say="first")
+    nets.save(net, OUT / "first.npz")
+
+
+def from_written(folder, seconds, net, epochs, rate, again, small_from, coarse_from, say):
+    """Summaries first of all: they are what will be asked about."""
+    own = [row for row in labelled(folder) if row["from"] == "written"]
+    summaries, others = ([row for row in own if row["id"].startswith("summaries") == wanted] for wanted in (True, False))
+    again = random.Random(1).sample(list(zip(*load(folder / "again-texts.npz"))), again)
+    data = batches((as_pairs(summaries), 1.5), (as_pairs(others), 1.0), (parts(own, 1)[:20000], 0.3), more=again)
+    train(net, data, epochs, rate, 128, seconds, small_from, coarse_from, say=say)
+    nets.save(net, OUT / f"{say}.npz")
+
+
+def second(folder, seconds):
+    from_written(folder, seconds, net_of(folder, "first.npz"), 7, 1.5e-4, 20000, 0.2, 0.6, "second")
+
+
+def third(folder, seconds):
+    from_written(folder, seconds, net_of(folder, "second.npz"), 6, 1e-4, 12000, 0.0, 0.3, "third")
+
+
+def last(folder, fold, seconds):
+    """No fold: from all of the labelled pairs."""
+    torch.set_num_threads(3)
+    rows = labelled(folder)
+    folds = fold_of([row for row in rows if row["from"] in BY_HAND])
+    seen = [row for row in rows if row["from"] in BY_HAND and folds[row["group"]] != fold]
+    own = [row for row in rows if row["from"] == "written"]
+    own = random.Random(4).sample(own, min(len(own), 12000))
+    net = net_of(folder, "third.npz")
+    data = batches((as_pairs(seen), 2.0), (as_pairs(own), 1.0), (crossed(seen, 1), 0.3))
+    train(net, data, 3, 5e-5, 128, seconds, 0.0, 0.0, say=f"last {fold}")
     if fold is None:
-        torch.save(net.state_dict(), OUT / f"net{member}.pt")
-        return {}
-    asked = [row for row in rows if row["from"] != "written" and folds[row["group"]] == fold]
-    found = scores(net, texts.pairs([(row["evidence"], row["claim"]) for row in asked]))
+        nets.save(net, OUT / "net.npz")
+    asked = [row for row in rows if (row["from"] == JUDGED_BY if fold is None else folds.get(row["group"]) == fold)]
+    found = scores(net, nets.Texts().pairs([(row["evidence"], row["claim"]) for row in asked]))
     return {row["id"]: round(float(score), 4) for row, score in zip(asked, found)}
 
 
-def report(rows, found, name):
-    def line(part):
-        good, bad = ([found[row["id"]] for row in rows if row["from"] in part and row["carried"] and row["supported"] == y] for y in (True, False))
+@torch.no_grad()
+def scores(net, encoded):
+    out = np.zeros(len(encoded))
+    for group, ids, sides, mask, _, _ in nets.Batches(encoded).each(256):
+        out[group] = net(ids, sides, mask).float().cpu().numpy()
+    return out
+
+
+def report(rows, found):
+    for name in (*BY_HAND, JUDGED_BY):
+        good, bad = ([found[row["id"]] for row in rows if row["from"] == name and row["carried"] and row["supported"] == y] for y in (True, False))
         good, bad = np.array(good), np.array(bad)
         area = float(np.mean((good[:, None] > bad[None]) + 0.5 * (good[:, None] == bad[None])))
-        return f"{'+'.join(part)}: area {area:.3f}, {np.mean(good > np.quantile(bad, 0.95)):.3f} kept at .95 caught"
-    print(name, *(line(part) for part in (["tune"], ["a"], ["b"], ["tune", "a", "b"])), sep="; ", flush=True)
+        print(f"{name}: area {area:.3f}, {np.mean(good > np.quantile(bad, 0.95)):.3f} kept at .95 caught", flush=True)
 
 
 def main():
     stage, folder, *rest = sys.argv[1:]
-    folder, began = pathlib.Path(folder), time.time()
+    folder = pathlib.Path(folder)
     if stage == "texts":
         return texts(folder)
-    members, count = [int(member) for member in rest[0].split(",")], int(rest[1])
-    with concurrent.futures.ProcessPoolExecutor(16, multiprocessing.get_context("spawn")) as pool:
-        if stage == "first":
-            for job in [pool.submit(first, folder, member, count) for member in members]:
-                job.result()
-            return print(f"{time.time() - began:.0f} s")
-        jobs = {pool.submit(second, folder, member, fold, count): member for fold in (None, *range(FOLDS)) for member in members}
-        found, rows = {}, [row for row in labelled(folder) if row["from"] != "written"]
-        for job in concurrent.futures.as_completed(jobs):
-            found.setdefault(jobs[job], {}).update(job.result())
-    for member in members:
-        report(rows, found[member], f"net {member}")
-    found["mean"] = {row["id"]: float(np.mean([found[member][row["id"]] for member in members])) for row in rows}
-    report(rows, found["mean"], "mean")
+    seconds = int(rest[0])
+    if stage != "last":
+        return {"first": first, "second": second, "third": third}[stage](folder, seconds)
+    found = {}
+    with concurrent.futures.ProcessPoolExecutor(1 + FOLDS, multiprocessing.get_context("spawn")) as pool:
+        for job in [pool.submit(last, folder, fold, seconds) for fold in (None, *range(FOLDS))]:
+            found |= job.result()
+    report(labelled(folder), found)
     (OUT / "scores.json").write_text(json.dumps(found))
-    print(f"{time.time() - began:.0f} s")
 
 
 if __name__ == "__main__":

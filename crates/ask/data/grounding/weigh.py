@@ -58,7 +58,7 @@ def lines(models):
 def main(labelled, scores, out):
     # What was written is only for the nets: there the signs go with how it was written.
     rows = [row for row in map(json.loads, open(labelled)) if row["carried"] and row["from"] != "written"]
-    found = json.load(open(scores))["mean"]
+    found = json.load(open(scores))
     signs = order()
     x = np.array([[np.clip(found[row["id"]], -SCORE_MAX, SCORE_MAX), *(row["signs"][sign] for sign in signs)] for row in rows])
     y, source = np.array([row["supported"] for row in rows]), np.array([row["from"] for row in rows])
@@ -71,7 +71,7 @@ def main(labelled, scores, out):
         odds[fold == part] = balance(grown(x[fold != part], y[fold != part]), x[fold == part])
     odds[quoted] = 99.0
     for enough in np.arange(-0.6, 1.3, 0.1):
-        print(f"{enough:5.2f}", *(f"{s} {np.mean(odds[(source == s) & y] > enough):.3f} of {sum((source == s) & y)} kept, {np.sum(odds[(source == s) & ~y] > enough)} of {sum((source == s) & ~y)} passed;" for s in ("tune", "a", "b")))
+        print(f"{enough:5.2f}", *(f"{s} {np.mean(odds[(source == s) & y] > enough):.3f} of {sum((source == s) & y)} kept, {np.sum(odds[(source == s) & ~y] > enough)} of {sum((source == s) & ~y)} passed;" for s in ("tune", "a", "b", "c")))
     models = grown(x, y)
     prior = float(np.mean([np.log(model.init_.class_prior_[1] / model.init_.class_prior_[0]) for model in models]))
     print(f"subtract {prior:.3f} from what is enough")

@@ -4,8 +4,13 @@ use countersign_index::stem;
 
 use super::Flaw;
 use super::facts::{Facts, Token, TokenKind};
-use super::lexicon::{COUNTRIES, Unit};
+use super::lexicon::{COUNTRIES, Unit, unit_of};
 use super::words::denials;
+
+/// Whoever says one of these has rounded.
+const ROUGH: [&str; 8] = ["about", "almost", "approximately", "around", "circa", "nearly", "roughly", "some"];
+/// How far it is from what was rounded, at most.
+const ROUGH_MAX: f64 = 0.05;
 
 pub(super) fn check(claimed: &Facts, shown: &Facts) -> Result<(), Flaw> {
     for (at, token) in claimed.tokens.iter().enumerate() {
@@ -16,7 +21,8 @@ pub(super) fn check(claimed: &Facts, shown: &Facts) -> Result<(), Flaw> {
         }
         match &token.kind {
             TokenKind::Number { value, unit } => {
-                has_number(shown, token, *value, *unit)
+                let is_rough = before.is_some_and(|before| ROUGH.contains(&before.text.as_str()));
+                (has_number(shown, token, *value, *unit) || is_rough && roughly_in(shown, token, *value, *unit))
                     .then_some(())
                     .ok_or_else(|| Flaw::Number(token.text.clone()))?;
             }
@@ -66,7 +72,7 @@ fn number_in(shown: &Facts, value: f64, unit: Option<Unit>) -> Option<&Token> {
             (Some(one), Some(other)) if one.dimension == other.dimension => {
                 near(value * one.factor, own * other.factor)
             }
-            (Some(one), Some(other)) => near(value, *own) && (one.dimension == "degree" || other.dimension == "degree"),
+            (Some(one), Some(other)) => near(value, *own) && may_mean(one, *other),
             (Some(one), None) if one.dimension == "share" => near(value, *own) || near(value / 100.0, *own),
             (None, Some(other)) if other.dimension == "share" => near(value, *own) || near(value, own / 100.0),
             (None, _) | (_, None) => near(value, *own),
@@ -84,6 +90,33 @@ fn number_in(shown: &Facts, value: f64, unit: Option<Unit>) -> Option<&Token> {
             near(value, 0.5) || (near(value, 50.0) && unit.is_some_and(|unit| unit.dimension == "share"))
         }
         TokenKind::Word | TokenKind::Name => false,
+    })
+}
+
+/// Degrees may be of either scale; pounds are paid with, and weighed.
+fn may_mean(one: Unit, other: Unit) -> bool {
+    let either = |dimension: &str| one.dimension == dimension || other.dimension == dimension;
+    let pounds = unit_of("pounds");
+    either("degree") || (either("gbp") && (Some(one) == pounds || Some(other) == pounds))
+}
+
+/// `about 96 s` where it took 96.41 s: a figure of it that was rounded to as many places.
+fn roughly_in(shown: &Facts, token: &Token, value: f64, unit: Option<Unit>) -> bool {
+    let figure = token.text.trim_matches(|c: char| !c.is_ascii_digit());
+    let places = figure.split_once('.').map_or(0, |(_, places)| places.len());
+    let zeros = figure.len() - figure.trim_end_matches('0').len();
+    let step = match (places, zeros) {
+        (0, zeros) => 10_f64.powi(i32::try_from(zeros).unwrap_or(0)),
+        (places, _) => 10_f64.powi(-i32::try_from(places).unwrap_or(0)),
+    };
+    let most = (step / 2.0).min(ROUGH_MAX * value.abs());
+    shown.tokens.iter().any(|token| match token.kind {
+        TokenKind::Number { value: own, unit: own_unit } => match (unit, own_unit) {
+            (Some(one), Some(other)) if one.dimension != other.dimension => false,
+            (Some(one), Some(other)) => (value - own * other.factor / one.factor).abs() <= most,
+            (None, _) | (_, None) => (value - own).abs() <= most,
+        },
+        TokenKind::Word | TokenKind::Name | TokenKind::Mark | TokenKind::Date { .. } => false,
     })
 }
 
@@ -107,12 +140,17 @@ fn has_country(shown: &Facts, words: &[&str]) -> bool {
 
 fn has_name(shown: &Facts, wanted: &Token) -> bool {
     let plain = |text: &str| text.chars().filter(|c| c.is_alphanumeric()).collect::<String>();
+    // `UTC+5:45` and `UTC+05:45`.
+    let plain = |text: &str| {
+        plain(&if text.starts_with("utc") { text.replace("+0", "+").replace("-0", "-") } else { text.to_owned() })
+    };
     let name = plain(&wanted.text);
     shown.words().any(|own| {
         let own_plain = plain(own);
         own_plain == name
             || own == wanted.text
             || stem(own) == stem(&wanted.text)
+            || wanted.text.strip_suffix('s') == Some(own)
             || (wanted.kind == TokenKind::Mark && !name.is_empty() && own_plain.contains(&name))
             || (wanted.kind == TokenKind::Name
                 && name.len() > 2

@@ -1,48 +1,30 @@
-//! How far a claim follows from its evidence, by the sentence model and what data/grounding/teach.py has added to it:
-//! both are read together, behind each layer a small adapter shifts what the next one sees, and at the end each word of
-//! the claim is held against those of the evidence it attends to. Three that were trained apart are asked; their mean is
-//! the score. The same text has the same score everywhere; a score alone never lets a claim pass.
+//! How far a claim follows from its evidence, by a model that data/grounding/teach.py has trained: a transformer reads both
+//! together, and at the end each word of the claim is held against those of the evidence it attends to. The same text has
+//! the same score everywhere; a score alone never lets a claim pass.
 
-use std::sync::LazyLock;
+use std::sync::OnceLock;
 
-use countersign_index::{EmbedError, Local, TOKENS_MAX};
+use countersign_index::{EmbedError, Encoder, Integers, Local, Parameters, TOKENS_MAX};
 
-static WEIGHTS: &[u8] = include_bytes!("../../data/grounding/head.bin");
-
-/// How many nets head.bin has.
-const HEADS: usize = 3;
+static WEIGHTS: &[u8] = include_bytes!("../../data/grounding/head.bin.zst");
 
 /// The same numbers as in nets.py.
-const NARROW: usize = 80;
+const LAYERS: usize = 12;
 const HIDDEN: usize = 64;
 const ALIGNED: usize = 128;
 const LOOKS: usize = 4;
 const COMPARED: usize = 64;
 const CLAIM_MAX: usize = 96;
-const ADAPTERS: usize = Local::JOINTS - 1;
 const WIDTH: usize = Local::WIDTH;
 
 /// Tokens that mark the ends of a text; between two texts the last one does.
 const MARKS: usize = 3;
 
-static READ: LazyLock<Vec<Head>> = LazyLock::new(|| {
-    let mut rest = Rest(WEIGHTS);
-    (0..HEADS).map(|_| Head::read(&mut rest)).collect()
-});
-
 /// Above 0 it follows rather than not.
 pub(super) fn score(local: &Local, claim: &str, evidence: &str) -> Result<f32, EmbedError> {
-    let pair = Pair::of(claim, evidence)?;
-    let (mut sum, mut count) = (0.0, 0.0);
-    for head in READ.iter() {
-        let states = local.states(&pair.tokens, &mut |joint, states| match joint.checked_sub(1) {
-            None => head.mark_sides(&pair.sides, states),
-            Some(adapter) => head.adapt(adapter, states),
-        })?;
-        sum += head.judge(&pair.sides, &states);
-        count += 1.0;
-    }
-    Ok(sum / count)
+    let (pair, net) = (Pair::of(claim, evidence)?, Net::shared()?);
+    let states = local.states(&net.encoder, &pair.tokens, &mut |states| net.mark_sides(&pair.sides, states))?;
+    Ok(net.judge(&pair.sides, &states))
 }
 
 /// Evidence and claim as one text.
@@ -85,6 +67,21 @@ struct Layer {
 }
 
 impl Layer {
+    fn read(weights: &mut Parameters, rows: usize, columns: usize) -> Result<Self, String> {
+        let matrix = Self::matrix(weights, rows, columns)?;
+        Ok(Self { columns, matrix, bias: weights.floats(columns)? })
+    }
+
+    fn without_bias(weights: &mut Parameters, rows: usize, columns: usize) -> Result<Self, String> {
+        Ok(Self { columns, matrix: Self::matrix(weights, rows, columns)?, bias: vec![0.0; columns] })
+    }
+
+    /// Small integers, then a scale for each column.
+    fn matrix(weights: &mut Parameters, rows: usize, columns: usize) -> Result<Vec<f32>, String> {
+        let (small, scales) = (weights.integers(rows * columns)?, weights.floats(columns)?);
+        Ok(small.into_iter().zip(scales.iter().cycle()).map(|(small, scale)| f32::from(small) * scale).collect())
+    }
+
     fn apply(&self, row: &[f32], out: &mut Vec<f32>) {
         out.clear();
         out.extend_from_slice(&self.bias);
@@ -96,50 +93,36 @@ impl Layer {
     }
 }
 
-struct Head {
+struct Net {
+    encoder: Encoder,
     sides: Vec<f32>,
-    down: Vec<Layer>,
-    up: Vec<Layer>,
     alignment: Alignment,
     first: Layer,
     last: Layer,
 }
 
-impl Head {
-    fn read(rest: &mut Rest<'_>) -> Self {
-        let sides = rest.floats(4 * WIDTH);
-        let down: Vec<_> = (0..ADAPTERS).map(|_| rest.matrix(WIDTH, NARROW)).collect();
-        let down_bias = rest.floats(ADAPTERS * NARROW);
-        let up: Vec<_> = (0..ADAPTERS).map(|_| rest.matrix(NARROW, WIDTH)).collect();
-        let up_bias = rest.floats(ADAPTERS * WIDTH);
-        let layers = |matrices: Vec<Vec<f32>>, biases: &[f32], columns: usize| {
-            let biases = biases.chunks_exact(columns).map(<[f32]>::to_vec);
-            matrices.into_iter().zip(biases).map(|(matrix, bias)| Layer { columns, matrix, bias }).collect()
-        };
-        let alignment = Alignment::read(rest);
-        let pooled = 3 * WIDTH + 2 * COMPARED;
-        let first = Layer { columns: HIDDEN, matrix: rest.matrix(pooled, HIDDEN), bias: rest.floats(HIDDEN) };
-        let last = Layer { columns: 1, matrix: rest.floats(HIDDEN), bias: rest.floats(1) };
-        Self { sides, down: layers(down, &down_bias, NARROW), up: layers(up, &up_bias, WIDTH), alignment, first, last }
+impl Net {
+    /// The one for the whole process; who comes while it is being loaded waits.
+    fn shared() -> Result<&'static Self, EmbedError> {
+        static SHARED: OnceLock<Result<Net, String>> = OnceLock::new();
+        SHARED.get_or_init(Self::load).as_ref().map_err(|error| EmbedError::Local(error.clone()))
+    }
+
+    fn load() -> Result<Self, String> {
+        let mut weights = Parameters::of(WEIGHTS, Integers::Halves)?;
+        let encoder = Encoder::read(&mut weights, LAYERS)?;
+        let sides = weights.floats(4 * WIDTH)?;
+        let alignment = Alignment::read(&mut weights)?;
+        let first = Layer::read(&mut weights, 3 * WIDTH + 2 * COMPARED, HIDDEN)?;
+        let last = Layer { columns: 1, matrix: weights.floats(HIDDEN)?, bias: weights.floats(1)? };
+        weights.end()?;
+        Ok(Self { encoder, sides, alignment, first, last })
     }
 
     fn mark_sides(&self, sides: &[usize], states: &mut [f32]) {
         for (side, state) in sides.iter().zip(states.chunks_exact_mut(WIDTH)) {
             let mark = self.sides.chunks_exact(WIDTH).nth(*side).unwrap_or_default();
             state.iter_mut().zip(mark).for_each(|(value, mark)| *value += mark);
-        }
-    }
-
-    fn adapt(&self, adapter: usize, states: &mut [f32]) {
-        let (Some(down), Some(up)) = (self.down.get(adapter), self.up.get(adapter)) else { return };
-        let (mut inner, mut outer) = (Vec::new(), Vec::new());
-        for state in states.chunks_exact_mut(WIDTH) {
-            down.apply(state, &mut inner);
-            for value in &mut inner {
-                *value = gelu(*value);
-            }
-            up.apply(&inner, &mut outer);
-            state.iter_mut().zip(&outer).for_each(|(value, shift)| *value += shift);
         }
     }
 
@@ -184,12 +167,10 @@ struct Alignment {
 }
 
 impl Alignment {
-    fn read(rest: &mut Rest<'_>) -> Self {
-        let mut layer = || Layer { columns: ALIGNED, matrix: rest.matrix(WIDTH, ALIGNED), bias: vec![0.0; ALIGNED] };
-        let (asked, offered, given, own) = (layer(), layer(), layer(), layer());
-        let matrix = rest.matrix(4 * ALIGNED, COMPARED);
-        let compared = Layer { columns: COMPARED, matrix, bias: rest.floats(COMPARED) };
-        Self { asked, offered, given, own, compared }
+    fn read(weights: &mut Parameters) -> Result<Self, String> {
+        let mut layer = || Layer::without_bias(weights, WIDTH, ALIGNED);
+        let (asked, offered, given, own) = (layer()?, layer()?, layer()?, layer()?);
+        Ok(Self { asked, offered, given, own, compared: Layer::read(weights, 4 * ALIGNED, COMPARED)? })
     }
 
     /// A row for each token of the claim.
@@ -239,27 +220,6 @@ fn attended(asked: &[f32], offered: &[f32], given: &[f32]) -> Vec<f32> {
     found
 }
 
-/// What is left of the file. One that is too short gives zeros; a test reads the one there is to its end.
-struct Rest<'b>(&'b [u8]);
-
-impl Rest<'_> {
-    fn floats(&mut self, count: usize) -> Vec<f32> {
-        let (head, rest) = self.0.split_at(self.0.len().min(4 * count));
-        self.0 = rest;
-        let read = head.as_chunks::<4>().0.iter().map(|bytes| f32::from_le_bytes(*bytes));
-        read.chain(std::iter::repeat(0.0)).take(count).collect()
-    }
-
-    /// Four bits each, two in a byte, with a scale for each column.
-    fn matrix(&mut self, rows: usize, columns: usize) -> Vec<f32> {
-        let scales = self.floats(columns);
-        let (head, rest) = self.0.split_at(self.0.len().min(rows * columns / 2));
-        self.0 = rest;
-        let small = head.iter().flat_map(|byte| [byte & 15, byte >> 4]).map(|four| f32::from(four) - 8.0);
-        small.zip(scales.iter().cycle()).map(|(small, scale)| small * scale).collect()
-    }
-}
-
 fn gelu(x: f32) -> f32 {
     0.5 * x * (1.0 + erf(x * std::f32::consts::FRAC_1_SQRT_2))
 }
@@ -275,16 +235,6 @@ fn erf(x: f32) -> f32 {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn the_file_is_read_to_its_end() {
-        let matrix = |rows: usize, columns: usize| 4 * columns + rows * columns / 2;
-        let adapter = matrix(WIDTH, NARROW) + matrix(NARROW, WIDTH) + 4 * (NARROW + WIDTH);
-        let alignment = 4 * matrix(WIDTH, ALIGNED) + matrix(4 * ALIGNED, COMPARED) + 4 * COMPARED;
-        let end = matrix(3 * WIDTH + 2 * COMPARED, HIDDEN) + 4 * (2 * HIDDEN + 1);
-        assert_eq!(WEIGHTS.len(), HEADS * (4 * 4 * WIDTH + ADAPTERS * adapter + alignment + end));
-        assert_eq!((READ.len(), READ[0].down.len(), READ[1].up.len()), (HEADS, ADAPTERS, ADAPTERS));
-    }
 
     #[test]
     fn the_error_function() {

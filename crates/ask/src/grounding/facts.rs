@@ -118,6 +118,7 @@ impl Facts {
         facts.join_dates();
         facts.join_times();
         facts.join_scales();
+        facts.join_spans();
         facts
     }
 
@@ -145,7 +146,8 @@ impl Facts {
         };
         let trimmed = piece.trim_matches(surrounds).trim_end_matches(['-', '/', '+']);
         let trimmed = trimmed.strip_suffix("'s").or_else(|| trimmed.strip_suffix("’s")).unwrap_or(trimmed);
-        if trimmed.is_empty() {
+        // A sign alone says nothing, but for those that numbers count in.
+        if trimmed.chars().all(|c| matches!(c, '#' | '@' | '_' | '+' | '-' | '/')) {
             return;
         }
         let start = at + (trimmed.as_ptr().addr() - piece.as_ptr().addr());
@@ -263,23 +265,47 @@ impl Facts {
         }
     }
 
+    /// `6 min 11 s`: one span of time, in its smallest unit.
+    fn join_spans(&mut self) {
+        let span_of = |token: &Token| match token.kind {
+            TokenKind::Number { value, unit: Some(unit) } if unit.dimension == "time" => Some((value, unit)),
+            TokenKind::Number { .. } | TokenKind::Word | TokenKind::Name | TokenKind::Mark | TokenKind::Date { .. } => {
+                None
+            }
+        };
+        let mut at = 0;
+        while at + 1 < self.tokens.len() {
+            let (first, second) = (&self.tokens[at], &self.tokens[at + 1]);
+            if let (false, Some((long, of)), Some((short, unit))) = (first.listed, span_of(first), span_of(second))
+                && unit.factor < of.factor
+            {
+                let kind = TokenKind::Number { value: long * of.factor / unit.factor + short, unit: Some(unit) };
+                let text = format!("{} {}", first.text, second.text);
+                self.tokens[at] = Token { text, kind, span: joint(first, second), ..first.clone() };
+                self.tokens.remove(at + 1);
+            } else {
+                at += 1;
+            }
+        }
+    }
+
     /// `3 million`, `5 GB`: a number with what it counts in.
     fn join_scales(&mut self) {
         let mut at = 0;
         while at + 1 < self.tokens.len() {
-            let next = self.tokens[at + 1].text.clone();
+            let (next, listed) = (self.tokens[at + 1].text.clone(), self.tokens[at + 1].listed);
             let span = joint(&self.tokens[at], &self.tokens[at + 1]);
             if let TokenKind::Number { value, unit } = &mut self.tokens[at].kind {
                 if let Some((_, factor)) = SCALES.iter().find(|(word, _)| *word == next) {
                     *value *= factor;
-                    self.tokens[at].span = span;
+                    (self.tokens[at].span, self.tokens[at].listed) = (span, listed);
                     self.tokens.remove(at + 1);
                     continue;
                 }
                 let is_vague = unit.is_none_or(|unit| unit.dimension == "degree");
                 if is_vague && let Some(found) = unit_of(&next) {
                     *unit = Some(found);
-                    self.tokens[at].span = span;
+                    (self.tokens[at].span, self.tokens[at].listed) = (span, listed);
                     self.tokens.remove(at + 1);
                     continue;
                 }
@@ -309,9 +335,13 @@ fn month(word: &str) -> Option<u8> {
     u8::try_from(found + 1).ok()
 }
 
-/// `2026-03-04`, with or without a time, `2026/03/04`.
+/// `2026-03-04`, with or without a time, `2026/03/04`, `2026-03`.
 fn date(text: &str) -> Option<TokenKind> {
-    let day = text.get(..10)?;
+    let Some(day) = text.get(..10) else {
+        let (year, month) = text.split_once('-').filter(|(year, month)| year.len() == 4 && month.len() == 2)?;
+        let (year, month) = (year.parse().ok()?, month.parse().ok()?);
+        return (1..=12).contains(&month).then_some(TokenKind::Date { year: Some(year), month, day: None });
+    };
     if text.len() > 10 && !matches!(text.as_bytes()[10], b'T' | b't') {
         return None;
     }

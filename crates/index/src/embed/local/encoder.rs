@@ -1,34 +1,34 @@
-//! The transformer itself: six layers over the states of one text, in small integers where there is most to multiply.
+//! A transformer: layers over the states of one text, in small integers where there is most to multiply.
 //!
 //! Written out, because a runtime for any graph walks over each of its values several times more: once for a bias, once
 //! for a shift, once for a bound. Products and vectors are those of `rten`, which finds out what the processor can do.
 
 mod attention;
 mod linear;
+mod parameters;
 mod passes;
 #[cfg(test)]
 mod tests;
-mod weights;
+
+use std::fmt;
 
 use rten_gemm::{GemmError, GemmExecutor};
 use rten_simd::SimdOp as _;
 use rten_vecmath::{Normalize, NormalizeOptions, Sum, SumSquareSub};
 
 use self::linear::Linear;
+pub use self::parameters::{Integers, Parameters};
 use self::passes::{Added, Bent, Plain, Range};
-use self::weights::Weights;
 
-static WEIGHTS: &[u8] = include_bytes!("../../../data/all-minilm-l6-v2-int8/model.bin");
+/// The model that makes vectors.
+static WEIGHTS: &[u8] = include_bytes!("../../../data/all-minilm-l6-v2-int8/model.bin.zst");
+const LAYERS: usize = 6;
 
 pub(super) const WIDTH: usize = 384;
 
 /// What the model reads of a text, the two that mark its ends included; it was trained with no more.
 pub const TOKENS_MAX: usize = 256;
 
-/// After the embeddings, and in the middle and at the end of each layer.
-pub(super) const JOINTS: usize = 1 + 2 * LAYERS;
-
-const LAYERS: usize = 6;
 const WORDS: usize = 30_522;
 const HEADS: usize = 12;
 const HEAD_WIDTH: usize = WIDTH / HEADS;
@@ -37,9 +37,10 @@ const WIDE: usize = 4 * WIDTH;
 /// As it was trained.
 const EPSILON: f32 = 1e-12;
 
-pub(super) struct Encoder {
+/// Of the shape of the one in the binary, with however many layers.
+pub struct Encoder {
     /// Small integers, one row for each word, and what each row is multiplied with.
-    words: &'static [u8],
+    words: Vec<i8>,
     word_scales: Vec<f32>,
     places: Vec<f32>,
     start: Norm,
@@ -78,32 +79,36 @@ pub(super) struct Scratch {
 
 impl Encoder {
     pub(super) fn load() -> Result<Self, String> {
-        Self::read(Weights::of(WEIGHTS))
+        Self::read_all(Parameters::of(WEIGHTS, Integers::Bytes)?)
     }
 
-    fn read(mut weights: Weights) -> Result<Self, String> {
-        let (words, word_scales) = (weights.bytes(WORDS * WIDTH)?, weights.floats(WORDS)?);
-        let (places, start) = (weights.floats(TOKENS_MAX * WIDTH)?, weights.norm()?);
-        let layers = (0..LAYERS).map(|_| weights.layer()).collect::<Result<_, _>>()?;
+    fn read_all(mut weights: Parameters) -> Result<Self, String> {
+        let encoder = Self::read(&mut weights, LAYERS)?;
         weights.end()?;
+        Ok(encoder)
+    }
+
+    /// The next part of these weights.
+    pub fn read(weights: &mut Parameters, layers: usize) -> Result<Self, String> {
+        let (words, word_scales) = (weights.integers(WORDS * WIDTH)?, weights.floats(WORDS)?);
+        let (places, start) = (weights.floats(TOKENS_MAX * WIDTH)?, weights.norm()?);
+        let layers = (0..layers).map(|_| weights.layer()).collect::<Result<_, _>>()?;
         Ok(Self { words, word_scales, places, start, layers })
     }
 
-    /// What the last layer says, token after token, if each layer is given what `change` makes of the states at a joint.
+    /// What the last layer says, token after token, if the first is given what `change` makes of the embeddings.
     pub(super) fn run(
         &self,
         tokens: &[u32],
         scratch: &mut Scratch,
-        change: &mut dyn FnMut(usize, &mut [f32]),
+        change: &mut dyn FnMut(&mut [f32]),
     ) -> Result<Vec<f32>, String> {
         let products = Products::default();
         let mut states = self.embeddings(tokens)?;
-        change(0, &mut states);
-        for (layer, joint) in self.layers.iter().zip((1..).step_by(2)) {
+        change(&mut states);
+        for layer in &self.layers {
             layer.attend(&mut states, &products, scratch).map_err(|error| error.to_string())?;
-            change(joint, &mut states);
             layer.think(&mut states, &products, scratch).map_err(|error| error.to_string())?;
-            change(joint + 1, &mut states);
         }
         Ok(states)
     }
@@ -117,10 +122,16 @@ impl Encoder {
             let word = usize::try_from(token).ok().filter(|word| *word < WORDS);
             let word = word.ok_or_else(|| format!("it knows no token {token}"))?;
             let (row, scale) = (&self.words[word * WIDTH..][..WIDTH], self.word_scales[word]);
-            states.extend(row.iter().zip(place).map(|(byte, place)| f32::from(byte.cast_signed()) * scale + place));
+            states.extend(row.iter().zip(place).map(|(value, place)| f32::from(*value) * scale + place));
         }
         self.start.apply(&mut states);
         Ok(states)
+    }
+}
+
+impl fmt::Debug for Encoder {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Encoder")
     }
 }
 

@@ -13,7 +13,7 @@ use tokenizers::{TokenizerImpl, TruncationParams};
 use super::encoder::{Encoder, Scratch, TOKENS_MAX, WIDTH};
 use crate::embed::{EmbedError, unit};
 
-static TOKENIZER: &[u8] = include_bytes!("../../../data/all-minilm-l6-v2-int8/tokenizer.json");
+static TOKENIZER: &[u8] = include_bytes!("../../../data/all-minilm-l6-v2-int8/tokenizer.json.zst");
 
 /// Of a text this long nothing is left after the cut but the start, so the rest is not even tokenised.
 const BYTES_MAX: usize = 64 * 1024;
@@ -34,7 +34,8 @@ impl Model {
     }
 
     fn load() -> Result<Self, String> {
-        let mut tokenizer = Tokenizer::from_bytes(TOKENIZER).map_err(|error| error.to_string())?;
+        let tokenizer = zstd::decode_all(TOKENIZER).map_err(|error| error.to_string())?;
+        let mut tokenizer = Tokenizer::from_bytes(tokenizer).map_err(|error| error.to_string())?;
         let truncation = TruncationParams { max_length: TOKENS_MAX, ..TruncationParams::default() };
         tokenizer.with_truncation(Some(truncation)).map_err(|error| error.to_string())?;
         tokenizer.with_padding(None);
@@ -44,7 +45,7 @@ impl Model {
     /// To be called on a lane.
     pub(super) fn vector(&self, text: &str, scratch: &mut Scratch) -> Result<Vec<f32>, EmbedError> {
         let tokens = self.tokens(text).map_err(EmbedError::Local)?;
-        let states = self.encoder.run(&tokens, scratch, &mut |_, _| ()).map_err(EmbedError::Local)?;
+        let states = self.encoder.run(&tokens, scratch, &mut |_| ()).map_err(EmbedError::Local)?;
         // The sum is as good as the mean, since only the direction is kept; without padding every token counts.
         let mut sum = vec![0.0; WIDTH];
         for state in states.chunks_exact(WIDTH) {

@@ -86,14 +86,13 @@ fn reference() -> Vec<Reference> {
 }
 
 #[test]
-fn layer_by_layer_says_what_all_say_at_once() {
+fn an_encoder_says_what_the_vectors_are_made_of() {
     let local = Local::on(NonZeroUsize::MIN);
     let text = "The parser is twice as fast.".to_owned();
-    let mut joints = Vec::new();
-    let tokens = Local::tokens(&text).unwrap();
-    let states = local.states(&tokens, &mut |joint, states| joints.push((joint, states.len()))).unwrap();
-    let length = tokens.len() * WIDTH;
-    assert_eq!(joints, (0..Local::JOINTS).map(|joint| (joint, length)).collect::<Vec<_>>());
+    let (tokens, encoder) = (Local::tokens(&text).unwrap(), &Model::shared().unwrap().encoder);
+    let mut given = Vec::new();
+    let states = local.states(encoder, &tokens, &mut |states| given.push(states.len())).unwrap();
+    assert_eq!(given, [tokens.len() * WIDTH]);
     let mut sum = vec![0.0; WIDTH];
     for state in states.chunks_exact(WIDTH) {
         sum.iter_mut().zip(state).for_each(|(total, value)| *total += value);
@@ -103,6 +102,7 @@ fn layer_by_layer_says_what_all_say_at_once() {
     for (one, other) in whole[0].iter().zip(&sum) {
         assert!((one - other / length).abs() < 1e-5, "{one} {other}");
     }
-    let changed = local.states(&tokens, &mut |_, states| states.iter_mut().for_each(|state| *state *= 1.1)).unwrap();
+    let changed =
+        local.states(encoder, &tokens, &mut |states| states.iter_mut().for_each(|state| *state *= 1.1)).unwrap();
     assert!(changed != states);
 }

@@ -1,21 +1,29 @@
 use rten_simd::SimdOp as _;
 
 use super::passes::{Added, Bent, Plain, Powers, Product, Range};
-use super::weights::Weights;
-use super::{Encoder, HEAD_WIDTH, HEADS, Products, Scratch, WEIGHTS, WIDTH, WORDS, attention};
+use super::{Encoder, HEAD_WIDTH, HEADS, Integers, Parameters, Products, Scratch, WEIGHTS, WIDTH, WORDS, attention};
 
 #[test]
 fn weights_that_are_cut_or_too_long_are_refused() {
-    let (cut, _) = WEIGHTS.split_at(WEIGHTS.len() - 1);
-    assert_eq!(Encoder::read(Weights::of(cut)).err().unwrap(), "its weights end too early");
-    let longer: &'static [u8] = Box::leak([WEIGHTS, &[0, 0, 0]].concat().into_boxed_slice());
-    assert_eq!(Encoder::read(Weights::of(longer)).err().unwrap(), "3 bytes of weights are left over");
+    let whole = zstd::decode_all(WEIGHTS).unwrap();
+    let refusal = |bytes: &[u8]| {
+        let file: &'static [u8] = Box::leak(zstd::encode_all(bytes, 1).unwrap().into_boxed_slice());
+        Encoder::read_all(Parameters::of(file, Integers::Bytes).unwrap()).unwrap_err()
+    };
+    assert!(refusal(&whole[..whole.len() - 1]).starts_with("its weights end too early"));
+    assert_eq!(refusal(&[&*whole, &[0, 0, 0]].concat()), "3 bytes of weights are left over");
+}
+
+#[test]
+fn two_integers_in_a_byte_are_the_low_one_and_the_high_one() {
+    let file: &'static [u8] = Box::leak(zstd::encode_all(&[0x1f, 0x80][..], 1).unwrap().into_boxed_slice());
+    assert_eq!(Parameters::of(file, Integers::Halves).unwrap().integers(4).unwrap(), [7, -7, -8, 0]);
 }
 
 #[test]
 fn what_is_no_token_is_refused() {
     let encoder = Encoder::load().unwrap();
-    let run = |tokens: &[u32]| encoder.run(tokens, &mut Scratch::default(), &mut |_, _| ());
+    let run = |tokens: &[u32]| encoder.run(tokens, &mut Scratch::default(), &mut |_| ());
     let unknown = u32::try_from(WORDS).unwrap();
     assert_eq!(run(&[101, unknown, 102]).unwrap_err(), "it knows no token 30522");
     assert_eq!(run(&[101; 257]).unwrap_err(), "257 tokens are more than it reads");
@@ -27,7 +35,7 @@ fn scratch_of_another_text_does_not_matter() {
     let encoder = Encoder::load().unwrap();
     let mut scratch = Scratch::default();
     let (long, short): (Vec<u32>, [u32; 4]) = ((1000..1200).collect(), [101, 2054, 2003, 102]);
-    let mut run = |tokens: &[u32]| encoder.run(tokens, &mut scratch, &mut |_, _| ()).unwrap();
+    let mut run = |tokens: &[u32]| encoder.run(tokens, &mut scratch, &mut |_| ()).unwrap();
     let first = run(&short);
     run(&long);
     assert!(run(&short) == first);
