@@ -1,4 +1,4 @@
-//! Threads for what would hold up everybody else: calls to other servers are answered in the same few threads.
+//! A thread for what would hold up everybody else: calls to other servers are answered in the same few threads.
 
 use std::panic::{self, AssertUnwindSafe};
 use std::sync::LazyLock;
@@ -14,9 +14,6 @@ type Job = Box<dyn FnOnce() + Send>;
 /// Starting a program holds its thread up until the program's code is loaded, tens of milliseconds on a busy machine. And the
 /// kernel tells a supervisor that we are gone when the *thread* that started it is, so it is one that lives as long as we do.
 pub(crate) static STARTER: Aside = Aside::new(|| thread_of("starter"));
-
-/// Reads long messages, one at a time, so the memory for that is needed once.
-pub(crate) static READER: Aside = Aside::new(|| thread_of("reader"));
 
 /// One thread, started when it is needed first.
 pub(crate) struct Aside(LazyLock<mpsc::Sender<Job>>);

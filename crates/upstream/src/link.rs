@@ -17,14 +17,10 @@ use tokio_util::task::TaskTracker;
 
 pub(crate) use self::http::HttpLink;
 pub(crate) use self::stdio::{Program, StdioLink};
-use crate::aside::READER;
 use crate::spec::Reach;
 
 /// A longer message ends the link: nobody sends one by accident.
 pub(crate) const MESSAGE_MAX: usize = 8 * 1024 * 1024;
-
-/// From so many bytes on, a message is read aside.
-const LONG: usize = 128 * 1024;
 
 /// Values in one message: each takes many times the memory that it takes on the wire.
 const PARTS_MAX: usize = 100_000;
@@ -171,7 +167,7 @@ impl Link {
 }
 
 /// A message, if that is what it is.
-fn parse(bytes: &[u8]) -> Result<Message, LinkError> {
+pub(crate) fn parse(bytes: &[u8]) -> Result<Message, LinkError> {
     if bytes.len() > PARTS_MAX && parts(bytes) > PARTS_MAX {
         return Err(LinkError::TooMuch(format!("a message of more than {PARTS_MAX} parts")));
     }
@@ -180,16 +176,6 @@ fn parse(bytes: &[u8]) -> Result<Message, LinkError> {
         Ok(_) => Err(LinkError::Garbled("not an object".to_owned())),
         Err(error) => Err(LinkError::Garbled(error.to_string())),
     }
-}
-
-/// What is long is parsed where nobody else waits for the thread; it is not there any more afterwards.
-pub(crate) async fn parsed(bytes: &mut Vec<u8>) -> Result<Message, LinkError> {
-    if bytes.len() < LONG {
-        return parse(bytes);
-    }
-    let long = std::mem::take(bytes);
-    let parsing = READER.run(move || parse(&long)).await;
-    parsing.unwrap_or_else(|| Err(LinkError::Over("no thread can be started to read a long message".to_owned())))
 }
 
 /// How many values there are, at most. What stands in texts does not count.

@@ -15,7 +15,7 @@ use serde_json::Value;
 use tokio::sync::{Notify, OwnedSemaphorePermit, Semaphore};
 
 use self::client::{Client, Response};
-use super::{Came, LinkError, MESSAGE_MAX, Message, Request, Surroundings, parsed};
+use super::{Came, LinkError, MESSAGE_MAX, Message, Request, Surroundings, parse};
 use crate::header_args::encoded;
 
 /// A server that streams answers at once; a call is not kept waiting for one that does not.
@@ -245,7 +245,7 @@ impl Shared {
             }
             body.extend_from_slice(&piece);
         }
-        let message = match parsed(&mut body).await {
+        let message = match parse(&body) {
             Ok(message) if message.contains_key("jsonrpc") => message,
             Ok(_) | Err(_) if !status.is_success() => return Err(LinkError::Status(status.as_u16())),
             Ok(message) => message,

@@ -14,7 +14,7 @@ use tokio::sync::mpsc;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
-use super::{Came, LinkError, MESSAGE_MAX, Message, Surroundings, parsed, starting};
+use super::{Came, LinkError, MESSAGE_MAX, Message, Surroundings, parse, starting};
 use crate::confine::Sandbox;
 use crate::supervise::SUPERVISE;
 
@@ -202,7 +202,7 @@ async fn read(mut stdout: impl AsyncBufRead + Unpin, surroundings: &Surroundings
             }
             continue;
         }
-        match parsed(&mut line).await {
+        match parse(&line) {
             Ok(message) => {
                 if let Some(pause) = surroundings.listener.hear(message, Came::Anyhow) {
                     tokio::time::sleep_until(pause).await;

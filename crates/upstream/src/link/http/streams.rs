@@ -7,7 +7,7 @@ use http::header::{ACCEPT, HeaderName, HeaderValue};
 use tokio::sync::Notify;
 
 use super::super::sse::Events;
-use super::super::{LinkError, Message, parsed};
+use super::super::{LinkError, Message, parse};
 use super::client::Response;
 use super::{EVENTS, SESSION, Shared, VERSION, kind};
 
@@ -94,9 +94,9 @@ impl Shared {
         id: Option<u64>,
     ) -> Result<Option<Message>, LinkError> {
         while let Some(piece) = response.next_piece().await? {
-            for mut data in events.feed(&piece)? {
+            for data in events.feed(&piece)? {
                 // A stream that was taken up again need not end.
-                if let Some(answer) = self.answer_or_hear(parsed(&mut data).await?, id).await {
+                if let Some(answer) = self.answer_or_hear(parse(&data)?, id).await {
                     self.let_end(response);
                     return Ok(Some(answer));
                 }
